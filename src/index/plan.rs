@@ -20,8 +20,9 @@ use crate::query::terms::{self, QueryTerm};
 pub const MOST_WORDS: usize = 96;
 /// How many words may stand for a misspelled one.
 const MOST_NEAR: usize = 3;
-/// A word of so many letters that is spelled alike is hardly another one.
-const LONG_WORD: usize = 8;
+/// A word of so many letters that is spelled alike is hardly another one, and of so many it is none.
+const LONG_WORD: usize = 6;
+const VERY_LONG_WORD: usize = 8;
 /// Up to so many words of a query are few.
 const FEW_WORDS: usize = 2;
 /// How many terms are looked up in all, with those that stand for others.
@@ -130,9 +131,14 @@ impl Plan {
             if taken.is_empty() {
                 let near = near(searcher, &word.text)?;
                 near.iter().for_each(|(near, having)| push(near, *having, bm25::NEAR_TERM));
-                // In a long word a slip is likelier than a word that nothing has; a short one may
-                // well be such a word: `gestern` is not `western`.
-                if let Some((_, having)) = near.first().filter(|_| long) {
+                // Letters in the wrong order, too many or too few are slips where the words are few
+                // or long; another letter in a short word may well be another word: `gestern` is not
+                // `western`.
+                let likely = |near: &str| (few || long) && is_slip(&word.text, near);
+                let sure = |(near, _): &&(String, u32)| {
+                    word.text.chars().count() >= VERY_LONG_WORD || likely(near)
+                };
+                if let Some((_, having)) = near.first().filter(sure) {
                     asked = bm25::idf(*having, living) * typed_weight;
                 }
                 taken.extend(near.into_iter().map(|(word, _)| word));
@@ -220,6 +226,17 @@ fn query_terms(query: &Query) -> Vec<QueryTerm> {
     }
     typed.extend(query.phrases.iter().flat_map(|phrase| terms::of(phrase)));
     typed
+}
+
+/// Whether a word has the letters of another in another order, or one more or less of them.
+fn is_slip(word: &str, meant: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let (one, other) = (sorted(word), sorted(meant));
+    one == other || (one.len() != other.len() && word.chars().next() == meant.chars().next())
 }
 
 /// The known words that are one slip away from an unknown one, the commonest first.

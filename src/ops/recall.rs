@@ -135,6 +135,12 @@ impl Memory {
             Part::Digest if request.raw => parts.raw(None)?,
             Part::Digest => parts.digest_page()?,
             Part::Episode(episode) => parts.episode(*episode, request)?,
+            Part::File(within)
+                if within.starts_with(layout::from_digest(layout::RAW)) && !request.raw =>
+            {
+                return Err(Error::usage(format!("`{}` is raw: it is not redacted", request.what))
+                    .hint("`memtree recall --raw` shows it; `memtree recall SESSION` its pages"));
+            }
             Part::File(within) => parts.file(within)?,
         };
         let text = match request.budget {

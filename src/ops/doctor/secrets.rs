@@ -146,6 +146,9 @@ fn look(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings) -> Re
             }
         })
         .context(|| format!("cannot look into `{shown}`"))?;
+        if !is_raw {
+            secrets.extend(of_several_lines(redactor, &found.path));
+        }
         for (number, length) in doubts {
             doubtful.push(format!("{shown}:{number}: {length} random characters"));
         }
@@ -178,6 +181,16 @@ fn look(doctor: &Doctor<'_>, redactor: &Redactor, findings: &mut Findings) -> Re
         findings.note(what, "raw is private to you and never synced", "");
     }
     Ok(())
+}
+
+/// The secrets that go on over a line's end, such as private keys.
+fn of_several_lines(redactor: &Redactor, path: &Path) -> Vec<String> {
+    let bytes = files::read_at_most(path, LONGEST_LINE).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let found = redactor.find(&text).into_iter();
+    let found = found.filter(|(start, end, _)| text[*start..*end].contains('\n'));
+    let number = |start: usize| text[..start].matches('\n').count() + 1;
+    found.map(|(start, _, rule)| format!("{}: {rule}", number(start))).collect()
 }
 
 fn each_line(path: &Path, mut each: impl FnMut(usize, &str)) -> io::Result<()> {

@@ -36,6 +36,8 @@ impl Exposed {
 
 /// So many are named.
 const MOST_NAMED: usize = 10;
+/// So much of a text is searched at once for secrets of several lines.
+const WINDOW: usize = 1 << 16;
 /// Of a longer line only the beginning is looked at: no page of ours has one.
 const LONGEST_LINE: usize = 4 << 20;
 /// A longer file is no page.
@@ -197,7 +199,8 @@ impl Memory {
         let prefix = git.answer(root, &["rev-parse", "--show-prefix"])?;
         let prefix = prefix.trim_end_matches('\n');
         let known = remote.map(|remote| format!("--remotes={remote}"));
-        let mut asked = vec!["rev-list", "--objects", "HEAD", "--not"];
+        // Without the whole history a branch that was merged and had come to nothing is left out.
+        let mut asked = vec!["rev-list", "--objects", "--full-history", "HEAD", "--not"];
         asked.extend(known.as_deref().into_iter().chain(looked));
         asked.extend(["--", "."]);
         let answer = git.answer(root, &asked)?;
@@ -287,4 +290,23 @@ fn look(
         let secrets = redactor.find(&line);
         found.extend(secrets.iter().map(|(.., rule)| exposed(number + 1, rule)));
     }
+    // A private key has many lines, and a token may be cut by a line's end.
+    let mut first = 1;
+    for window in windows(bytes) {
+        let text = String::from_utf8_lossy(window);
+        for (start, end, rule) in redactor.find(&text) {
+            let line = first + text[..start].matches('\n').count();
+            if text[start..end].contains('\n') {
+                found.push(exposed(line, rule));
+            }
+        }
+        first +=
+            window[..window.len().min(WINDOW / 2)].iter().filter(|byte| **byte == b'\n').count();
+    }
+}
+
+/// Stretches of a text, each of which begins in the middle of the one before it.
+fn windows(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let last = bytes.len().saturating_sub(WINDOW / 2).max(1);
+    (0..last).step_by(WINDOW / 2).map(move |at| &bytes[at..bytes.len().min(at + WINDOW)])
 }

@@ -118,6 +118,15 @@ impl Memory {
         stays && !self.is_sent_raw(path, known)
     }
 
+    /// Whether a file that comes from a remote would take the place of what only this device writes.
+    pub(super) fn is_kept_from_git(&self, path: &str) -> bool {
+        let is_ours = |session: SessionId| session.device == *self.device();
+        layout::is_own_path(path)
+            || (layout::is_raw(path.as_ref())
+                && layout::session_of(path).is_some_and(is_ours)
+                && !self.sends_raw())
+    }
+
     /// Whether a file is raw that leaves because the person wants it.
     pub(super) fn is_sent_raw(&self, path: &str, known: &mut KnownSessions) -> bool {
         if !layout::is_raw(path.as_ref())

@@ -29,6 +29,7 @@ impl Sync<'_> {
             return Ok(());
         }
         self.refuse_rewritten(remote, &theirs)?;
+        self.refuse_planted(remote, [&ours, &theirs])?;
         (self.request.progress)("merging");
         let _lock = self.memory.store().lock()?;
         // What was written since the commit, and would be in the way.
@@ -98,6 +99,31 @@ impl Sync<'_> {
                 .hint(BY_HAND));
         }
         self.git(CANNOT_MERGE, &["commit", "--quiet", "--no-edit"]).map(drop)
+    }
+
+    /// Stops where the remote has what no memtree sends: this device's own notes, raw over the raw
+    /// that is here, links, other repositories. Git would write them over what it ignores.
+    fn refuse_planted(&self, remote: &Remote, sides: [&str; 2]) -> Result<()> {
+        let asked = ["diff-tree", "-r", "-z", "--no-renames", "--relative", sides[0], sides[1]];
+        let asked = [&asked[..], &["--", "."]].concat();
+        let came = self.memory.git().answer(self.memory.root(), &asked).map_err(cannot_ask)?;
+        let mut fields = came.split('\0');
+        while let (Some(change), Some(path)) = (fields.next(), fields.next()) {
+            let mode = change.split(' ').nth(1).unwrap_or_default();
+            let is_odd = matches!(mode, "120000" | "160000");
+            if !is_odd && (mode == "000000" || !self.memory.is_kept_from_git(path)) {
+                continue;
+            }
+            let (name, there) = (&remote.name, &remote.there);
+            return Err(Error::new(CANNOT_MERGE)
+                .because(format!("`{name}` has `{path}`, which no memtree sends"))
+                .hint(format!(
+                    "nothing was merged. `git log {name}/{there} -- {}` says who put it there; it has to go \
+                     from there first",
+                    crate::base::shell::quoted(path)
+                )));
+        }
+        Ok(())
     }
 
     /// Stops where one id means two sessions: joined, their pages would be neither's.
