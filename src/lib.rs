@@ -135,7 +135,7 @@ pub mod internals {
             pub use crate::base::jsonc::value;
         }
         pub mod markdown {
-            pub use crate::base::markdown::{inline, quoted};
+            pub use crate::base::markdown::{inline, quoted, tight_code};
         }
         pub mod redact {
             pub use crate::base::redact::{READERS, RULES, Redactor};

@@ -1,6 +1,7 @@
 //! What is written is read back as it was meant, whatever was said in the log.
 
 use memtree::internals::base::clock;
+use memtree::internals::base::markdown::tight_code;
 use memtree::internals::base::text::one_line;
 use memtree::internals::store::digest::{self, text_over};
 use memtree::model::digest::{
@@ -339,6 +340,8 @@ fn normalised(digest: &Digest) -> Digest {
 /// One line without the marks that part a line's fields.
 fn unmarked(text: &str) -> String {
     let line = one_line(text, usize::MAX);
+    // Code keeps its signs, without the spaces around them.
+    let line = tight_code(&line);
     let words = line.split(' ').map(|word| match word {
         "->" => "→",
         "|" => "¦",
