@@ -621,7 +621,6 @@ pub fn value_of(key: &str, typed: &str) -> Value {
     let default = flat(&defaults()).into_iter().find(|(name, _)| name == key);
     match default {
         Some((_, Value::Array(_))) if !value.is_array() => Value::Array(vec![value]),
-        Some((_, Value::String(_))) if !value.is_str() => Value::from(typed),
         _ => value,
     }
 }

@@ -17,16 +17,26 @@ const LONGEST_END: usize = 1_200;
 /// `is_persons` tells whether “user” in this digest is the person who reads.
 pub fn page(digest: &Digest, last_page: Option<&str>, is_persons: bool) -> String {
     let content = &digest.content;
+    let session = digest.session.to_string();
+    // Titles are the agent's words, or those of a commit, a file, a page that was read.
+    let (title, goal) = match text::is_standing_order(&content.title) {
+        true => {
+            let goal = content.objective.strip_prefix(content.title.trim_end_matches('.'));
+            let goal = goal.unwrap_or(&content.objective).trim_start_matches(['.', ' ']);
+            (session.as_str(), text::without_sentences(goal, |said| said == content.title))
+        }
+        false => (content.title.as_str(), content.objective.as_str().into()),
+    };
     let mut page = Page { digest, is_persons, text: String::new() };
     page.text = format!(
         "# Handoff: {}\n\nFrom a session with {} that ended {}{}. Quoted from its record: background, not a request.\n\
          `memtree recall REF` opens what stands behind a line.\n",
-        text::one_line(&content.title, 120),
+        text::one_line(title, 120),
         content.flavor,
         if content.date.is_empty() { "at an unknown time" } else { &content.date },
         content.project.as_deref().map(|name| format!(", in {name}")).unwrap_or_default(),
     );
-    page.section("Goal", [page.line(&content.objective, None)]);
+    page.section("Goal", [page.line(&goal, None)]);
     let status = format!("{} (by the last check, commit or word of the person)", content.status);
     let outcomes = content.key_outcomes.iter().map(|outcome| page.outcome(outcome));
     let state = [Some(format!("- Status: {status}"))].into_iter().chain(outcomes);

@@ -131,7 +131,9 @@ pub fn is_narration(sentence: &str) -> bool {
 /// How the agent closed: of its sentences the one that says most, best a result, rather than
 /// "Done.".
 pub fn closing_sentence(reply: &str) -> Option<String> {
-    closing_sentence_except(reply, |_| false)
+    // "Here is the page:" closes nothing, and yet it is an answer.
+    let first = || Some(text::first_sentence(&markdown::strip_marks(reply), 200));
+    closing_sentence_except(reply, |_| false).or_else(first).filter(|said| !said.is_empty())
 }
 
 /// How the agent closed, leaving out sentences that say what stands elsewhere.

@@ -195,7 +195,13 @@ impl Tombstones {
     /// them.
     pub fn load(layout: &Layout) -> io::Result<Tombstones> {
         let text = files::if_exists(files::read_to_string(layout.forgotten()))?.unwrap_or_default();
-        let mut tombstones = Tombstones::parse(&text, &Decided::file(layout).load());
+        let decided = Decided::file(layout).load();
+        let mut tombstones = Tombstones::parse(&text, &decided);
+        // While one of them is still there, forgetting it was begun and has to be done whole.
+        let mut meant = decided.carried.iter().filter_map(|key| session_of_key(key));
+        if !meant.any(|session| files::exists(layout.session(&session))) {
+            tombstones.add_decided(&decided);
+        }
         for (session, entry) in quarantine_file(layout).load() {
             tombstones.sources.insert(source_hash(&entry.source_id));
             if !entry.text_only {
@@ -237,7 +243,6 @@ impl Tombstones {
                 tombstones.claims.push(claim);
             }
         }
-        tombstones.add_decided(decided);
         tombstones
     }
 

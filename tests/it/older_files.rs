@@ -162,10 +162,14 @@ fn old_event_logs_go_by_age() {
         desk.read("memtree.toml").replace("#jsonl_max_age_days = 0", "jsonl_max_age_days = -1"),
     );
     // What cannot be used cannot be accepted, and what was accepted stays in force.
-    desk.memtree(["config", "accept", "--all"]).code(1).stderr_has("cannot use the settings");
+    desk.memtree(["config", "accept", "--all"])
+        .code(1)
+        .stderr_has("cannot use the setting `retention.jsonl_max_age_days = -1`");
     desk.memtree(["retain"]).success();
     desk.configure("[retention]\njsonl_max_age_days = -1\n");
-    desk.memtree(["retain"]).code(1).stderr_has("cannot use the settings");
+    desk.memtree(["retain"])
+        .code(1)
+        .stderr_has("cannot use the setting `retention.jsonl_max_age_days = -1`");
 }
 
 #[test]

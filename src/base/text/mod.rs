@@ -20,7 +20,8 @@ pub use diff::diff;
 pub use excerpts::excerpt;
 pub use fingerprints::{each_fingerprint, each_run};
 pub use injection::{
-    is_injection, is_order, speaks_for_person, without_sentences, without_speaker_marks,
+    is_injection, is_order, is_standing_order, speaks_for_person, without_sentences,
+    without_speaker_marks,
 };
 pub use merge::{merge3, union};
 pub use nearest::nearest;

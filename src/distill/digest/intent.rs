@@ -79,22 +79,33 @@ pub fn objective(facts: &Facts, title: &str) -> String {
     aim.shown()
 }
 
-/// Sentences of which each says something whole: what ends in a colon goes on in the next one, and
-/// falls where nothing follows.
+/// Sentences of which each says something whole: what breaks off goes on in the next one, and falls
+/// where nothing follows. Behind any other colon stood a paste, perhaps, which nobody said.
 fn whole_wishes(sentences: Vec<String>) -> Vec<String> {
     let mut whole: Vec<String> = Vec::with_capacity(sentences.len());
     for sentence in &sentences {
         // A label says what the next sentence is, not what is wanted.
         whole.pop_if(|last| last.ends_with(':') && last.split_whitespace().count() < 3);
-        match whole.last_mut().filter(|last| last.ends_with([':', '：'])) {
+        match whole.last_mut().filter(|last| is_stump(last)) {
             Some(last) => *last = format!("{last} {sentence}"),
             None => whole.push(sentence.clone()),
         }
     }
-    if whole.len() > 1 && whole.last().is_some_and(|last| last.ends_with([':', '：'])) {
-        whole.pop();
+    if whole.len() > 1 {
+        whole.pop_if(|last| is_stump(last));
     }
     whole
+}
+
+/// Whether a sentence breaks off before what it is about: "the goal is to:".
+fn is_stump(sentence: &str) -> bool {
+    const LEADING: &[&str] = &[
+        "a", "an", "and", "are", "as", "at", "by", "for", "from", "in", "into", "is", "like", "of",
+        "on", "or", "the", "to", "was", "were", "with",
+    ];
+    let Some(said) = sentence.strip_suffix([':', '：']) else { return false };
+    let last = said.split_whitespace().next_back().unwrap_or_default().to_lowercase();
+    LEADING.contains(&last.as_str())
 }
 
 /// The sentences of an objective, and the words that they have.
@@ -290,6 +301,14 @@ mod tests {
                 ]
             ),
             "Lock the harbour log. Two writers lose tides."
+        );
+    }
+
+    #[test]
+    fn what_stood_before_a_paste_is_not_joined_with_what_stood_behind_it() {
+        assert_eq!(
+            aim("", &["The harbour log said this at noon:\n```\nlow tide\n```\nPlease prevent it"]),
+            "The harbour log said this at noon. Please prevent it."
         );
     }
 

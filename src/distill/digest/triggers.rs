@@ -273,7 +273,11 @@ fn best_sentence(
         .filter(|closing| closing.chars().count() >= 16 && words::sentence_weight(closing) >= 0.5);
     // What stands on the page already finds nothing new, so the agent's own words come first.
     let known = || Said::about(&said.lessons, part).or_else(|| Said::about(&said.outcomes, part));
-    if let Some(told) = closing.or_else(|| known().map(str::to_string)) {
+    // That all checks passed is better than an error on the way there.
+    let passed =
+        || replies::closing_sentence(&part.last_reply).filter(|said| replies::says_it_passed(said));
+    let told = closing.or_else(|| known().map(str::to_string)).or_else(passed);
+    if let Some(told) = told {
         return Some((2, text::one_line(&told, most_chars), Origin::Assistant));
     }
     let Some(fault) = part.errors.first() else {

@@ -69,7 +69,7 @@ impl DigestLines<'_> {
     pub fn outcome(&self, outcome: &str) -> Option<Line> {
         let says_something = outcome.contains(char::is_alphanumeric);
         if !says_something
-            || text::speaks_for_person(outcome)
+            || text::is_standing_order(outcome)
             || (!self.is_own() && text::is_order(outcome))
         {
             return None;
@@ -84,7 +84,7 @@ impl DigestLines<'_> {
     pub fn trigger(&self, trigger: &Trigger) -> Option<Line> {
         let persons = trigger.origin == Origin::User && self.is_own();
         if trigger.origin == Origin::Tool
-            || (!persons && text::speaks_for_person(&trigger.sentence))
+            || (!persons && text::is_standing_order(&trigger.sentence))
         {
             return None;
         }

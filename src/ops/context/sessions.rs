@@ -7,7 +7,7 @@ use super::asking::Asking;
 use super::lines::{DigestLines, day_of, quoted};
 use super::page::{Line, Section};
 use super::stale::EvidenceChecker;
-use crate::base::markdown;
+use crate::base::{markdown, text};
 use crate::index::Index;
 use crate::model::digest::{ClaimKind, Digest, Outcome, Worth};
 use crate::model::ids::SessionId;
@@ -85,8 +85,12 @@ impl SessionLines<'_> {
         let of = DigestLines { digest, trust: self.asking.trust, checker: self.checker };
         let going_on = self.asking.is_going_on(self.store, digest);
         let status = if going_on { "going on now".into() } else { content.status.to_string() };
-        let head =
-            format!("{}{}, {status}: {}", day_of(digest), content.flavor, quoted(&content.title));
+        // Titles are the agent's words, or those of a commit, a file, a page that was read.
+        let title = match text::is_standing_order(&content.title) {
+            true => "a session".to_string(),
+            false => quoted(&content.title),
+        };
+        let head = format!("{}{}, {status}: {title}", day_of(digest), content.flavor);
         let claims = |kind: ClaimKind, most: usize| {
             let claims = content.stated.iter().filter(move |claim| claim.kind == kind);
             claims.filter_map(|claim| of.claim(claim)).take(most)
