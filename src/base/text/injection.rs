@@ -79,7 +79,7 @@ static STANDING_ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)(?:^|[.!?:;,—–-]\s+|[“\x22(])(?:please\s+|also\s+)?(?:always|never)\s+\w",
         r"(?i)\b(?:user|person|owner|human|operator|maintainer)s?\s+(?:always\s+)?(?:wants?|prefers?|likes?|requires?|expects?|trusts?)\s+(?:that|every|all|you|agents?)\b",
         r"(?i)\b(?:i|we|the team|the company)\s+(?:promise|guarantee|pledge|will pay)\b",
-        r"(?i)\b(?:in|for|before|after) (?:every|each|all) (?:new )?(?:projects?|sessions?|repos?|repositor(?:y|ies)|services?|builds?|installs?)\b",
+        r"(?i)\b(?:(?:in|before|after) (?:every|each|all)|for all) (?:new )?(?:projects?|sessions?|repos?|repositor(?:y|ies)|services?|builds?|installs?)\b",
         r"(?i)(?:^|[.!?:;—–]\s+|[“\x22(])(?:run|execute|send|upload|post|download|fetch|visit|install|use|e?mail|forward|push|pay|open)\b[^.!?\n]{0,80}(?:https?://|\w@\w[\w-]*\.\w)",
     ])
     .expect("a test makes every pattern")

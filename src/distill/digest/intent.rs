@@ -305,14 +305,6 @@ mod tests {
     }
 
     #[test]
-    fn what_stood_before_a_paste_is_not_joined_with_what_stood_behind_it() {
-        assert_eq!(
-            aim("", &["The harbour log said this at noon:\n```\nlow tide\n```\nPlease prevent it"]),
-            "The harbour log said this at noon. Please prevent it."
-        );
-    }
-
-    #[test]
     fn nothing_is_said_twice() {
         let wish = "lock the harbour log before the header of it";
         assert_eq!(

@@ -274,8 +274,8 @@ fn best_sentence(
     // What stands on the page already finds nothing new, so the agent's own words come first.
     let known = || Said::about(&said.lessons, part).or_else(|| Said::about(&said.outcomes, part));
     // That all checks passed is better than an error on the way there.
-    let passed =
-        || replies::closing_sentence(&part.last_reply).filter(|said| replies::says_it_passed(said));
+    let passes = |said: &String| replies::says_it_passed(said) && !says_commit(said);
+    let passed = || replies::closing_sentence(&part.last_reply).filter(passes);
     let told = closing.or_else(|| known().map(str::to_string)).or_else(passed);
     if let Some(told) = told {
         return Some((2, text::one_line(&told, most_chars), Origin::Assistant));
