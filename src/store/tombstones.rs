@@ -75,6 +75,9 @@ pub struct Decided {
     carried: BTreeSet<String>,
     /// Let in again.
     undone: BTreeSet<String>,
+    /// Those of the former whose line was in the list: it may have lost them since.
+    #[serde(default)]
+    listed: BTreeSet<String>,
 }
 
 impl Decided {
@@ -88,7 +91,7 @@ impl Decided {
         let text = files::if_exists(files::read_to_string(layout.forgotten()))?.unwrap_or_default();
         let words = all.then(|| words(&text).into_iter().map(str::to_ascii_lowercase));
         let carried = words.into_iter().flatten().collect();
-        Decided::file(layout).save(&Decided { carried, undone: BTreeSet::new() }).map(drop)
+        Decided::file(layout).save(&Decided { carried, ..Decided::default() }).map(drop)
     }
 
     /// Notes that sessions and sources are forgotten here.
@@ -197,11 +200,7 @@ impl Tombstones {
         let text = files::if_exists(files::read_to_string(layout.forgotten()))?.unwrap_or_default();
         let decided = Decided::file(layout).load();
         let mut tombstones = Tombstones::parse(&text, &decided);
-        // While one of them is still there, forgetting it was begun and has to be done whole.
-        let mut meant = decided.carried.iter().filter_map(|key| session_of_key(key));
-        if !meant.any(|session| files::exists(layout.session(&session))) {
-            tombstones.add_decided(&decided);
-        }
+        tombstones.add_listed(&decided);
         for (session, entry) in quarantine_file(layout).load() {
             tombstones.sources.insert(source_hash(&entry.source_id));
             if !entry.text_only {
@@ -248,8 +247,9 @@ impl Tombstones {
 
     /// Adds what was decided here and what the list has lost, by a merge or a bad disk: nobody but
     /// `forget --undo` brings back what was forgotten.
-    fn add_decided(&mut self, decided: &Decided) {
-        for key in decided.carried.iter().filter(|key| !decided.undone.contains(*key)) {
+    fn add_listed(&mut self, decided: &Decided) {
+        let counts = |key: &&String| decided.carried.contains(*key);
+        for key in decided.listed.iter().filter(counts) {
             match session_of_key(key) {
                 Some(session) => {
                     self.carried.insert(session.clone());
@@ -379,7 +379,13 @@ pub fn add(layout: &Layout, new: &[Tombstone], by: &Device) -> io::Result<()> {
         missing.iter().for_each(|line| text.extend([line, "\n"]));
         Ok(Some(text.into_bytes()))
     });
-    changed.map(drop)
+    changed?;
+    let file = Decided::file(layout);
+    let mut decided = file.load();
+    let source_ids = new.iter().filter_map(|stone| stone.source_id.as_deref());
+    decided.listed.extend(source_ids.map(source_hash));
+    decided.listed.extend(sessions.iter().map(|id| id.to_string().to_ascii_lowercase()));
+    file.save(&decided).map(drop)
 }
 
 fn line(tombstone: &Tombstone, by: &Device) -> String {
