@@ -472,7 +472,7 @@ fn a_key_of_several_lines_and_one_on_a_merged_branch_stay_here() {
     swept(desk, "Which rope holds the mast?");
     desk.memtree(["sync"]).success();
     let pushed = net.remote_commit();
-    let body: String = (0..6).map(|_| "MIIEpAIBAAKCAQEAx7Vb3kQ9\n".repeat(1)).collect();
+    let body = "MIIEpAIBAAKCAQEAx7Vb3kQ9\n".repeat(6);
     let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n");
     let page = desk.digest_path("SES1_desk_SP1C1");
     let before = desk.read(&page);

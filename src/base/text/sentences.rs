@@ -142,8 +142,7 @@ fn without_markers(text: &str) -> (&str, bool) {
 
 fn sentence_end(text: &str, heading: bool) -> usize {
     let mut from = 0;
-    let mut letters = text.char_indices();
-    while let Some((at, character)) = letters.next() {
+    for (at, character) in text.char_indices() {
         if at < from {
             continue;
         }

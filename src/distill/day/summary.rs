@@ -215,10 +215,9 @@ impl SessionLines {
         if is_workers && said.trim_end().ends_with(" ok=false") {
             return;
         }
-        if let Some((name, task)) = said.strip_prefix("started ").and_then(|s| s.split_once(": ")) {
-            if self.tasks.len() < MOST_KEPT {
-                self.tasks.insert(name.to_string(), text::first_sentence(task, LONGEST_QUOTE));
-            }
+        let started = said.strip_prefix("started ").and_then(|rest| rest.split_once(": "));
+        if let Some((name, task)) = started.filter(|_| self.tasks.len() < MOST_KEPT) {
+            self.tasks.insert(name.to_string(), text::first_sentence(task, LONGEST_QUOTE));
         }
         let said = &self.with_task(said);
         let failed = FAILED.is_match(said);

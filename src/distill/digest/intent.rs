@@ -259,7 +259,7 @@ pub fn motto(facts: &Facts, objective: &str) -> String {
     // That two branches were merged says nothing of either.
     let says_what = |commit: &&Commit| !commit.message.starts_with("Merge ");
     let commits = || parts().flat_map(|part| &part.commits).filter(says_what);
-    let commit = || commits().last().map(|commit| commit.message.clone());
+    let commit = || commits().next_back().map(|commit| commit.message.clone());
     let closing = || {
         let last = parts().rev().find(|part| !part.last_reply.is_empty())?;
         let closing = replies::closing_sentence_except(&last.last_reply, says_commit)?;

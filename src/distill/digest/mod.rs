@@ -196,7 +196,7 @@ fn tags(facts: &Facts, title: &str, objective: &str) -> Vec<String> {
     // Of the forms of one word, the heaviest.
     let mut stems = Vec::new();
     tags.retain(|(word, _)| {
-        let stem = stem(*word);
+        let stem = stem(word);
         let is_new = !stems.contains(&stem);
         stems.push(stem);
         is_new

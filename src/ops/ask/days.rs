@@ -22,6 +22,9 @@ use crate::store::day::summary;
 const RECENT_DAYS: usize = 14;
 const MOST_LINES: usize = 12;
 
+/// Whether a line, of a session of a project, has to do with something.
+type IsAbout<'q> = dyn Fn(&str, Option<&str>) -> bool + 'q;
+
 /// A question about days.
 #[derive(Debug, PartialEq, Eq)]
 pub struct AskedDays {
@@ -73,7 +76,7 @@ impl AskedDays {
     pub fn answer(
         &self,
         memory: &Memory,
-        is_about: Option<&dyn Fn(&str, Option<&str>) -> bool>,
+        is_about: Option<&IsAbout<'_>>,
     ) -> Result<(Vec<Citation>, Vec<String>)> {
         let layout = memory.layout();
         let cannot = || "cannot read the days".to_string();
@@ -164,7 +167,7 @@ pub fn from_core(memory: &Memory) -> Result<Vec<Citation>> {
             project = name;
         } else if let Some(said) = line.strip_prefix("- ") {
             let text = plain(memory::without_link(said));
-            let about = memory::is_checks(&text).then_some(CHECKS).unwrap_or_default();
+            let about = if memory::is_checks(&text) { CHECKS } else { Default::default() };
             cited.push(Citation {
                 about: about.into(),
                 project: project.into(),

@@ -74,7 +74,7 @@ pub fn own_words(prompt: &str) -> String {
         && own.matches("\n\n").count() <= 6
         && !TEMPLATE.is_match(text::cut(own, 80))
         && !PASTED.is_match(own)
-        && !(REVIEW.is_match(own) && !SPEAKS.is_match(own));
+        && (!REVIEW.is_match(own) || SPEAKS.is_match(own));
     if is_own { straight(own).into_owned() } else { String::new() }
 }
 
