@@ -70,12 +70,6 @@ fn says_what(error: &str) -> bool {
     !(word.chars().all(char::is_alphabetic) && is_plain)
 }
 
-/// What is said before the episode that stands at its end: `PR #754 is merged (EP_006)`.
-fn own_episode(said: &str) -> Option<(&str, EpisodeId)> {
-    let (rest, episode) = said.trim_end().strip_suffix(')')?.rsplit_once(" (")?;
-    Some((rest, episode.parse().ok()?))
-}
-
 /// A page that is being written.
 struct Page<'a> {
     digest: &'a Digest,
@@ -96,11 +90,6 @@ impl Page<'_> {
     fn line(&self, said: &str, episode: Option<EpisodeId>) -> Option<String> {
         let said = text::one_line(said, 400);
         let said = text::without_sentences(&said, text::is_injection).trim().to_string();
-        // An outcome has its episode at its end.
-        let (said, episode) = match (episode, own_episode(&said)) {
-            (None, Some((rest, episode))) => (rest.to_string(), Some(episode)),
-            _ => (said, episode),
-        };
         let session = &self.digest.session;
         let source = episode.map_or(session.to_string(), |episode| format!("{session}#{episode}"));
         (!said.is_empty()).then(|| format!("- {said} ({source})"))
