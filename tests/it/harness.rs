@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use chrono::{DateTime, Duration, Utc};
 use fs_extra::dir::CopyOptions;
@@ -197,10 +198,10 @@ impl Desk {
     }
 
     /// Starts the program and goes on.
-    pub fn start<I: IntoIterator<Item: AsRef<OsStr>>>(&self, arguments: I) -> std::process::Child {
+    pub fn start<I: IntoIterator<Item: AsRef<OsStr>>>(&self, arguments: I) -> Running {
         let arguments: Vec<OsString> =
             arguments.into_iter().map(|one| one.as_ref().to_owned()).collect();
-        self.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        Running::of(self.command(&arguments).stdout(Stdio::null()).stderr(Stdio::piped()))
     }
 
     /// Runs a command line as a person would copy it: `memtree search "two words"`.
@@ -359,6 +360,44 @@ impl Desk {
             there.count(),
             "{session}: every file is in the manifest, and the manifest itself is not"
         );
+    }
+}
+
+/// A program that runs beside the test, and ends with it also where the test fails: what lived on
+/// would hold the test's output open.
+pub struct Running(Option<Child>);
+
+impl Running {
+    pub fn of(command: &mut Command) -> Running {
+        Running(Some(command.spawn().unwrap()))
+    }
+
+    /// Waits until it has ended by itself.
+    pub fn wait_with_output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::process::Child;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Desk, assert_same, exchange};
+use crate::harness::{Desk, Running, assert_same, exchange};
 
 const ONE: &str = "5e55ee01-0000-4000-8000-000000000001";
 const TWO: &str = "5e55ee02-0000-4000-8000-000000000002";
@@ -57,12 +57,13 @@ fn a_watch_survives_a_sweep_that_fails() {
     let desk = desk().with_claude_log(ONE, exchange(ONE, 1, "Which shell is this?", "It is dash."));
     let heard = desk.root().join("heard");
     let mut command = desk.command(&["watch".into(), "-q".into()]);
-    let watch = command.stderr(fs::File::create(&heard).unwrap()).spawn().unwrap();
+    command.stdout(Stdio::null()).stderr(fs::File::create(&heard).unwrap());
+    let watch = Running::of(&mut command);
     until("the first sweep is done", || digest_has(&desk, "dash"));
     desk.configure("timezone = 3");
     desk.write_log(TWO, exchange(TWO, 3, "Which editor is this?", "It is ed."));
     until("it says what is wrong", || {
-        fs::read_to_string(&heard).unwrap().contains("error: cannot use the settings")
+        fs::read_to_string(&heard).unwrap().contains("error: cannot use the setting `timezone = 3`")
     });
     desk.configure(QUICK);
     // Any change makes it try again; but while a log changes all the time, it is waited for.
@@ -113,11 +114,8 @@ fn days_that_are_over_wait_until_a_session_has_ended() {
         .replace("2026-11-15T11:", "2026-11-14T11:");
     let heard = desk.root().join("heard");
     let mut command = desk.command(&["watch".into(), "--json".into()]);
-    let watch = command
-        .stdout(fs::File::create(&heard).unwrap())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    command.stdout(fs::File::create(&heard).unwrap()).stderr(Stdio::piped());
+    let watch = Running::of(&mut command);
     until("the memory is there", || desk.store().join(".memtree/local/locks/flush").is_file());
     // The start has just finalized what there was, so this waits, though its raw log does not.
     desk.write_log(ONE, yesterday);
@@ -196,9 +194,9 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Asks a watch to stop, and returns what it said.
 #[track_caller]
-fn stop(watch: Child) -> String {
+fn stop(watch: Running) -> String {
     kill_process(Pid::from_child(&watch), Signal::TERM).unwrap();
-    let output = watch.wait_with_output().unwrap();
+    let output = watch.wait_with_output();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(0), "{said}");
     said
