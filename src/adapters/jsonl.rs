@@ -325,7 +325,7 @@ pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 /// The first fields of a JSON document, which show whose it is: the `wanted` ones, and whether it
 /// has the `list`.
 ///
-/// Reads no further than it has to, and never more than a megabyte.
+/// Parses no further than it has to, and never reads more than a megabyte.
 pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map<String, Value>> {
     struct Fields<'w> {
         wanted: &'w [&'w str],
@@ -362,8 +362,9 @@ pub fn document_head(path: &Path, wanted: &[&str], list: &str) -> io::Result<Map
     if start[..length].trim_ascii_start().first() != Some(&b'{') {
         return Ok(found);
     }
-    let text = io::BufReader::new((&start[..length]).chain(file).take(1 << 20));
-    let mut document = serde_json::Deserializer::from_reader(text);
+    let mut text = start[..length].to_vec();
+    file.take((1 << 20) - length as u64).read_to_end(&mut text)?;
+    let mut document = serde_json::Deserializer::from_slice(&text);
     // However it ends: what was found is found.
     let _ = document.deserialize_map(Fields { wanted, list, found: &mut found });
     Ok(found)
