@@ -222,17 +222,22 @@ pub fn without_cheer(sentence: &str) -> &str {
     rest
 }
 
-fn is_headline(sentence: &str) -> bool {
+/// Whether a sentence only leads to others, says what somebody may do, or leans on one before it.
+pub fn announces(sentence: &str) -> bool {
     static ANNOUNCES: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if\b|once\b|try\b|please\b|you (?:may|might|will)\b|no,|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it (?:would|should|could)\b|unfortunately|the (?:only )?remaining|remaining\b|pre-?existing|only\b|when the path)",
+        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if\b|once\b|try\b|please\b|you (?:may|might|will)\b|no,|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it(?:[\x27’]s)?\b|they\b|step \d|\(|because\b|the only\b|verified (?:with|that|by)\b|updated to\b|i proceeded\b|ready when\b|continued with\b|i[\x27’]ve completed (?:the|your)\b|fastest\b|unfortunately|the (?:only )?remaining|remaining\b|pre-?existing|only\b|when the path)",
     );
+    ANNOUNCES.is_match(sentence)
+}
+
+fn is_headline(sentence: &str) -> bool {
     // What was not touched is no news.
     static ASIDE: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:left (?:untouched|alone|unstaged)|remains? unstaged|were pre-?existing)\b",
+        r"(?i)\b(?:left (?:untouched|alone|unstaged)|remains? unstaged|were pre-?existing|verified that)\b",
     );
     !sentence.ends_with([':', '?', ','])
         && !ASIDE.is_match(sentence)
-        && !ANNOUNCES.is_match(sentence)
+        && !announces(sentence)
         && !says_it_passed(sentence)
         && !is_table_row(sentence)
         && !sentence.contains("http")
