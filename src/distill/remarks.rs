@@ -115,7 +115,7 @@ impl Remarks {
         self.add_statements(&sentences, concedes(&said));
         for sentence in &sentences {
             if self.choices.len() < MOST_IN_A_LIST && is_choice(sentence) {
-                self.choices.push(sentence.clone());
+                self.choices.push(without_resolve(sentence));
             }
         }
         (self.failed, self.stopped) = (false, false);
@@ -351,6 +351,10 @@ fn signs(sentence: &str, around: Around) -> Option<u32> {
     );
     static DEMANDS: StaticRegex =
         StaticRegex::new(r"(?i-u)\b(?:requires?|must|expects?|needs?|wants?)\b");
+    // How one thing differs says nothing without the other.
+    static DIFFERS: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:is|are) (?:slightly |quite |a bit )?different(?: here)?\b(?:[.,;:]| -|(?u:\s*[—–]))",
+    );
     // Where a sentence begins with these, it leans on another that is not there.
     static LEANS: StaticRegex = StaticRegex::new(
         r"(?i-u)^(?:this (?:means|is)|it\b|one\b|these\b|they\b|that(?: (?:is|was|means|would|\w+s)\b|'s\b))",
@@ -360,8 +364,8 @@ fn signs(sentence: &str, around: Around) -> Option<u32> {
     let explains = FAILS.is_match(sentence) && (things > 0 || found || conceded || announced);
     let explains = explains || ((announced || fixed) && things > 0) || named;
     let demands = failed && things > 0 && DEMANDS.is_match(sentence);
-    if !(explains || demands) || LEANS.is_match(sentence) || sentence.split_whitespace().count() < 6
-    {
+    let leans = LEANS.is_match(sentence) || DIFFERS.is_match(sentence);
+    if !(explains || demands) || leans || sentence.split_whitespace().count() < 6 {
         return None;
     }
     let signs =
@@ -434,6 +438,18 @@ fn is_choice(sentence: &str) -> bool {
         && LEAVES_OUT.is_match(sentence)
         && WHY.is_match(sentence)
         && !BUSY.is_match(sentence)
+}
+
+/// A choice without the words by which an agent sets out to make it: "Actually, let me just delete
+/// the lock" is "Delete the lock".
+fn without_resolve(choice: &str) -> String {
+    static RESOLVE: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:actually,? )?(?:(?:let me|i'll|i will) (?:just |simply )?|i'm going to )",
+    );
+    match RESOLVE.find(choice) {
+        Some(found) => text::capitalized(&choice[found.end()..]),
+        None => choice.to_string(),
+    }
 }
 
 // --- What programs ask for ---
@@ -587,6 +603,27 @@ mod tests {
         // What the cause is, is said by its label.
         let cause = "Root cause: the worker never reads `LOCALE`.";
         assert_eq!(stated(cause), [cause]);
+    }
+
+    #[test]
+    fn how_one_thing_differs_says_nothing_without_the_other() {
+        let said = "On the quay the order is different — `append()` fails when nobody holds it.";
+        assert!(stated(said).is_empty());
+        let said =
+            "The order of `append()` is different from that of `flush()`, which never fails.";
+        assert_eq!(stated(said), [said]);
+    }
+
+    #[test]
+    fn a_choice_is_told_without_the_resolve() {
+        let choice =
+            "Actually, let me just leave the lock of the quay out of scope, since it never held.";
+        let mut remarks = Remarks::default();
+        reply(&mut remarks, choice);
+        assert_eq!(
+            remarks.choices,
+            ["Leave the lock of the quay out of scope, since it never held."]
+        );
     }
 
     #[test]

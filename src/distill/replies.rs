@@ -255,7 +255,7 @@ fn names_pull_request(sentence: &str) -> bool {
 /// committed.
 pub fn says_it_passed(sentence: &str) -> bool {
     static PASSED: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b(?:[^.;]{0,30}|\s*\([^)]{0,90}\))\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass",
+        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b(?:[^.;]{0,30}|\s*\([^)]{0,90}\))\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass|^all (?:\w+ ){0,2}(?:changes|steps|tasks|items|fixes|edits) (?:are|were|have been) (?:now )?(?:implemented|done|completed?|made|applied|in place)\.?$",
     );
     PASSED.is_match(sentence)
 }
