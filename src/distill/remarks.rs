@@ -115,7 +115,7 @@ impl Remarks {
         self.add_statements(&sentences, concedes(&said));
         for sentence in &sentences {
             if self.choices.len() < MOST_IN_A_LIST && is_choice(sentence) {
-                self.choices.push(sentence.clone());
+                self.choices.push(without_resolve(sentence));
             }
         }
         (self.failed, self.stopped) = (false, false);
@@ -235,13 +235,15 @@ fn turns_round(said: &str) -> bool {
 /// A sentence without Markdown and without an opener that says nothing.
 fn plain_sentence(sentence: &str) -> String {
     static OPENER: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)",
+        r"(?i)^(?:(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)|(?:the )?(?:impact|result|catch|key (?:insight|point)|lesson|takeaway|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|why|where) (?:this|it) (?:breaks|matters|fails)):\s+)",
     );
     let plain = markdown::strip_marks(sentence.trim());
-    let Some(opener) = OPENER.find(&plain) else { return text::one_line(&plain, 500) };
-    let mut rest = plain[opener.end()..].chars();
-    let first = rest.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    text::one_line(&(first + rest.as_str()), 500)
+    let rest = OPENER.find(&plain).map_or(plain.as_str(), |opener| &plain[opener.end()..]);
+    // "So the lock …" goes on from what nobody reads here.
+    let bare = rest.strip_prefix("So ");
+    let rest = bare.filter(|rest| rest.starts_with(['`', 't'])).unwrap_or(rest);
+    let said = if rest.len() < plain.len() { text::capitalized(rest) } else { plain };
+    text::one_line(&said, 500)
 }
 
 // --- What states something ---
@@ -250,13 +252,13 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b)",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b|need\b|pass\b|require\b|edit \d|instead,|right now\b|\d+\.\s|(?:tighten|re-?enable|enable|disable|keep|make sure|switch|replace|move|create|avoid|prefer|install|configure|ensure|pin|bump)\b|(?:load|inject|show|fall|include|use|read|write|create|send|get|take|make|remove|provide|validate|generate|expose|wrap|store|convert|extract|preserve|avoid|prevent|replace|set)s\b|its\b|(?:hard-)?deprecated\b|documented\b|identified\b|push succeeded|(?:biome|lint|(?:the )?(?:linter|formatter)|prettier|eslint) wants\b|(?:[\w'-]+ ){1,4}confirm(?:s|ed)\b|the (?:key guardrail\b|prompt (?:explicitly|asks|says|requires)\b))",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:is|are|(?:was|were) (?:caused by|due to)|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
     );
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:passed|pass|failed|passing)|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) (?:now|next|adding|running|waiting|working|actively)|currently|tasked|needs? fix|want me to|let me know)\b",
+        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:pass(?:ed|es|ing)?|failed)|mergeable|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) (?:now|next|adding|running|waiting|working|actively)|currently|tasked|needs? fix|want me to|let me|changes are in|with \d+ errors?|says the (?:branch|pr|build|run)|reports? (?:that )?the current)\b",
     );
     static HEDGED: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|needs adding|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
@@ -308,7 +310,7 @@ fn names_failure(sentence: &str) -> bool {
         r"(?i-u)^(?:the |just a |a |another |this is (?:just )?(?:a |an |the )?)?[a-z][\w'/ -]{2,40} (?:issue|error|failure|problem|violation|conflict|mismatch|warning)s?(?u:\s*[—–:]\s*|\s-\s)[a-z`]|\bneeds? to (?:be )?(?:\w+ ){1,8}first\b",
     );
     static GUESSES: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:might|maybe|probably|perhaps|likely|let me|i need|unrelated)\b",
+        r"(?i-u)\b(?:might|maybe|probably|perhaps|likely|let me|i need|need to fix|unrelated)\b|^(?:two|three|several|some|a few)\b",
     );
     (5..=40).contains(&sentence.split_whitespace().count())
         && NAMES.is_match(sentence)
@@ -349,6 +351,10 @@ fn signs(sentence: &str, around: Around) -> Option<u32> {
     );
     static DEMANDS: StaticRegex =
         StaticRegex::new(r"(?i-u)\b(?:requires?|must|expects?|needs?|wants?)\b");
+    // How one thing differs says nothing without the other.
+    static DIFFERS: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:is|are) (?:slightly |quite |a bit )?different(?: here)?\b(?:[.,;:]| -|(?u:\s*[—–]))",
+    );
     // Where a sentence begins with these, it leans on another that is not there.
     static LEANS: StaticRegex = StaticRegex::new(
         r"(?i-u)^(?:this (?:means|is)|it\b|one\b|these\b|they\b|that(?: (?:is|was|means|would|\w+s)\b|'s\b))",
@@ -358,8 +364,8 @@ fn signs(sentence: &str, around: Around) -> Option<u32> {
     let explains = FAILS.is_match(sentence) && (things > 0 || found || conceded || announced);
     let explains = explains || ((announced || fixed) && things > 0) || named;
     let demands = failed && things > 0 && DEMANDS.is_match(sentence);
-    if !(explains || demands) || LEANS.is_match(sentence) || sentence.split_whitespace().count() < 6
-    {
+    let leans = LEANS.is_match(sentence) || DIFFERS.is_match(sentence);
+    if !(explains || demands) || leans || sentence.split_whitespace().count() < 6 {
         return None;
     }
     let signs =
@@ -378,7 +384,9 @@ fn things(sentence: &str) -> usize {
 /// A statement with the one after it and the one before it, where these state something too. One
 /// that leans on the sentence before it brings that along; `None` where that says nothing.
 fn passage(sentences: &[String], states: &[bool], at: usize) -> Option<String> {
-    static LEANS: StaticRegex = StaticRegex::new(r"(?i-u)^(?:it|they|these|both|he|she)\b");
+    static LEANS: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:(?:it|they|these|both|he|she)\b|this (?:breaks|happens|causes?|matters|can|could|silently|lets|keeps|makes|allows|works|fails|leads|leaves|never|doesn't|isn't|was)\b)",
+    );
     static ASIDE: StaticRegex =
         StaticRegex::new(r"(?i-u)^(?:i\b|we\b|let\b|now\b|you\b|it\b|they\b|these\b|both\b|ok)");
     let words = |at: usize| sentences[at].split_whitespace().count();
@@ -430,6 +438,18 @@ fn is_choice(sentence: &str) -> bool {
         && LEAVES_OUT.is_match(sentence)
         && WHY.is_match(sentence)
         && !BUSY.is_match(sentence)
+}
+
+/// A choice without the words by which an agent sets out to make it: "Actually, let me just delete
+/// the lock" is "Delete the lock".
+fn without_resolve(choice: &str) -> String {
+    static RESOLVE: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:actually,? )?(?:(?:let me|i'll|i will) (?:just |simply )?|i'm going to )",
+    );
+    match RESOLVE.find(choice) {
+        Some(found) => text::capitalized(&choice[found.end()..]),
+        None => choice.to_string(),
+    }
 }
 
 // --- What programs ask for ---
@@ -547,6 +567,71 @@ mod tests {
         ] {
             assert!(stated(said).is_empty(), "{said}: {:?}", stated(said));
         }
+    }
+
+    #[test]
+    fn orders_and_what_has_no_subject_state_nothing() {
+        for said in [
+            "Need to use a number for `lock_id`, which is not a word.",
+            "Tighten `ci.yml` to one version, so that it does not fail on the other.",
+            "Edit 2: Change only the first `lock` in `day.rs`.",
+            "Loads the header from `day.rs` and never from `quay.rs`.",
+            "Its `lock()` is only held when `append()` runs.",
+            "Biome wants the `find` call on one line, not two.",
+            "The prompt explicitly requires `append()` without a lock.",
+            "The forge says the branch has no conflict, but `ci.yml` has not run.",
+            "The harbour run confirmed `lock: true` only on the pier, not on the quay.",
+            "Right now `watch()` does not see that the file is gone.",
+        ] {
+            assert!(stated(said).is_empty(), "{said}: {:?}", stated(said));
+        }
+        for said in [
+            "Needles in `compass.rs` never point north when the lid is closed.",
+            "Loading `day.rs` fails when the lock is not held.",
+        ] {
+            assert_eq!(stated(said), [said]);
+        }
+    }
+
+    #[test]
+    fn a_label_before_a_statement_is_left_out() {
+        let said = "`append()` loses the header when the lock is not held.";
+        for label in ["Impact: ", "Result: ", "The catch: ", "Scenario where this breaks: ", "So "]
+        {
+            assert_eq!(stated(&format!("{label}{said}")), [said], "{label}");
+        }
+        // What the cause is, is said by its label.
+        let cause = "Root cause: the worker never reads `LOCALE`.";
+        assert_eq!(stated(cause), [cause]);
+    }
+
+    #[test]
+    fn how_one_thing_differs_says_nothing_without_the_other() {
+        let said = "On the quay the order is different — `append()` fails when nobody holds it.";
+        assert!(stated(said).is_empty());
+        let said =
+            "The order of `append()` is different from that of `flush()`, which never fails.";
+        assert_eq!(stated(said), [said]);
+    }
+
+    #[test]
+    fn a_choice_is_told_without_the_resolve() {
+        let choice =
+            "Actually, let me just leave the lock of the quay out of scope, since it never held.";
+        let mut remarks = Remarks::default();
+        reply(&mut remarks, choice);
+        assert_eq!(
+            remarks.choices,
+            ["Leave the lock of the quay out of scope, since it never held."]
+        );
+    }
+
+    #[test]
+    fn this_brings_what_it_speaks_of() {
+        let leans = "This breaks `append()` when the lock is missing.";
+        assert!(stated(&format!("I looked. {leans}")).is_empty());
+        let subject = "The header is only written by the first writer of the day.";
+        assert_eq!(stated(&format!("{subject} {leans}")), [format!("{subject} {leans}")]);
     }
 
     #[test]

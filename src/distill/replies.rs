@@ -222,17 +222,22 @@ pub fn without_cheer(sentence: &str) -> &str {
     rest
 }
 
-fn is_headline(sentence: &str) -> bool {
+/// Whether a sentence only leads to others, says what somebody may do, or leans on one before it.
+pub fn announces(sentence: &str) -> bool {
     static ANNOUNCES: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if\b|once\b|try\b|please\b|you (?:may|might|will)\b|no,|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it (?:would|should|could)\b|unfortunately|the (?:only )?remaining|remaining\b|pre-?existing|only\b|when the path)",
+        r"(?i)^(?:here(?:['’]s| is| are)|summary|let me|let['’]s|i['’]?ll|i will|now (?:let|i)|next|want me|would you|shall i|should i|do you|if\b|once\b|try\b|please\b|you (?:may|might|will)\b|no,|to (?:run|use|test|see)\b|you can|the following|what (?:i|was) (?:did|done|changed|implemented)|note\b|everything\b|no response|i['’]m (?:going|about|now|checking|running|waiting)|wait\b|looking\b|checking\b|using\b|one (?:note|thing|caveat)\b|so,? the\b|this (?:is|means|should)\b|that (?:is|means)\b|it(?:[\x27’]s)?\b|they\b|step \d|\(|because\b|the only\b|verified (?:with|that|by)\b|updated to\b|i proceeded\b|ready when\b|continued with\b|i[\x27’]ve completed (?:the|your)\b|fastest\b|unfortunately|the (?:only )?remaining|remaining\b|pre-?existing|only\b|when the path)",
     );
+    ANNOUNCES.is_match(sentence)
+}
+
+fn is_headline(sentence: &str) -> bool {
     // What was not touched is no news.
     static ASIDE: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:left (?:untouched|alone|unstaged)|remains? unstaged|were pre-?existing)\b",
+        r"(?i)\b(?:left (?:untouched|alone|unstaged)|remains? unstaged|were pre-?existing|verified that)\b",
     );
     !sentence.ends_with([':', '?', ','])
         && !ASIDE.is_match(sentence)
-        && !ANNOUNCES.is_match(sentence)
+        && !announces(sentence)
         && !says_it_passed(sentence)
         && !is_table_row(sentence)
         && !sentence.contains("http")
@@ -250,7 +255,7 @@ fn names_pull_request(sentence: &str) -> bool {
 /// committed.
 pub fn says_it_passed(sentence: &str) -> bool {
     static PASSED: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b(?:[^.;]{0,30}|\s*\([^)]{0,90}\))\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass",
+        r"(?i)^(?:all|the|both|everything|\d+)?\b[^.;]{0,50}\b(?:tests?|lint|checks?|build|typecheck|ci|suite|hooks?)\b[^.;`]{0,50}\b(?:pass(?:es|ed|ing)?|clean|green|succeed(?:s|ed)?|ok)\b(?:[^.;]{0,30}|\s*\([^)]{0,90}\))\.?$|^\d+ files? changed|^committed (?:successfully|with both|as\b)|^commit succeeded|\b(?:is|are|was|were|been) (?:now )?committed\b|working tree (?:is )?clean|^(?:all|the|both)? ?\d* ?tests? (?:all )?pass|^all (?:\w+ ){0,2}(?:changes|steps|tasks|items|fixes|edits) (?:are|were|have been) (?:now )?(?:implemented|done|completed?|made|applied|in place)\.?$",
     );
     PASSED.is_match(sentence)
 }

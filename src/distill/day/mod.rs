@@ -7,5 +7,5 @@ mod summary;
 
 pub use event_log::event_log;
 pub use lines::{SubagentState, line};
-pub use sentences::{as_said, is_low};
+pub use sentences::{as_said, is_low, is_noise};
 pub use summary::DayReader;

@@ -433,14 +433,30 @@ impl SessionLines {
         }
     }
 
-    /// What came of it, in one line: the digest's first outcome, or what the agent said in the end.
+    /// What came of it, in one line: the digest's first outcome; of a session of several days, what
+    /// was committed last that day; or what the agent said in the end.
     fn headline(&self, digest: Option<&Digest>) -> String {
-        let outcome = self.whole(digest).and_then(|content| content.key_outcomes.first());
-        if let Some(outcome) = outcome {
+        let content = self.whole(digest).or_else(|| self.unasked(digest));
+        if let Some(outcome) = content.and_then(|content| content.key_outcomes.first()) {
             return without_episode(outcome).to_string();
         }
-        let mut answers = self.turns.iter().rev().map(|turn| turn.answered.as_str());
-        answers.find(|answer| !is_curt(answer)).unwrap_or_default().to_string()
+        if let Some(made) = self.made.iter().rev().find(|made| made.starts_with("committed ")) {
+            return made.clone();
+        }
+        let says = |answer: &&str| {
+            !is_curt(answer) && !replies::says_it_passed(answer) && !replies::announces(answer)
+        };
+        let answers = || self.turns.iter().rev().map(|turn| turn.answered.as_str());
+        let said = answers().find(says).or_else(|| answers().find(|answer| !is_curt(answer)));
+        said.unwrap_or_default().to_string()
+    }
+
+    /// The digest of a session in which nobody asked anything, where it is of one day.
+    fn unasked<'d>(&self, digest: Option<&'d Digest>) -> Option<&'d Content> {
+        let content = digest.map(|digest| &digest.content)?;
+        let days = content.started.zip(content.ended);
+        let one_day = days.is_some_and(|(from, to)| from.date_naive() == to.date_naive());
+        (content.turns == 0 && one_day).then_some(content)
     }
 
     /// What was done that day. The digest is about the whole session, which may span more days.
@@ -762,6 +778,18 @@ mod tests {
             "{lines}\n- [09:03:00] [tool_event] (S1) committed 1f3c9e2 the page ok=true"
         ));
         assert!(day.open.is_empty(), "{:?}", day.open);
+    }
+
+    #[test]
+    fn a_day_of_a_longer_session_is_named_by_what_was_committed() {
+        let lines = "- [09:00:00] [user] (S1) Please write the page about locks
+             - [09:01:00] [main_agent] (S1) The page about locks says who holds one.
+             - [09:02:00] [user] (S1) and commit it, if all is well
+             - [09:03:00] [main_agent] (S1) Pre-commit hooks passed (tests, lint, typecheck).";
+        let headline = |lines: &str| summary(lines).sessions[0].headline.clone();
+        assert_eq!(headline(lines), "The page about locks says who holds one.");
+        let commit = "- [09:02:30] [tool_event] (S1) committed 1f3c9e2 docs: locks ok=true";
+        assert_eq!(headline(&format!("{lines}\n{commit}")), "committed 1f3c9e2 docs: locks");
     }
 
     #[test]

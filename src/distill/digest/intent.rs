@@ -214,7 +214,8 @@ pub fn core_intent(facts: &Facts) -> String {
         .own_parts()
         .filter(|part| part.prompt != leading && prompts::is_specific(&part.prompt))
         .map(|part| prompts::request(&part.prompt, 70, false))
-        .filter(|request| request.chars().count() > 24)
+        .filter(|request| request.chars().count() > 24 && !request.starts_with(['❯', '➜', '$']))
+        .filter(|request| !first.starts_with(request.trim_end_matches('…')))
         .collect();
     // The beginning of what came later, and where it ended.
     let shown: Vec<&str> = match later.as_slice() {
@@ -244,9 +245,18 @@ pub fn leading_prompt(facts: &Facts) -> Option<&str> {
 }
 
 /// A short saying from the session itself: what was learnt, what was decided and why, what was
-/// committed last, how it closed; and only then what was wanted.
-pub fn motto(facts: &Facts, objective: &str) -> String {
-    let is_short = |sentence: &String| (24..=110).contains(&sentence.chars().count());
+/// committed last, how it closed, what came of it; and only then what was wanted. What the title
+/// says already is no saying.
+pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -> String {
+    let known: HashSet<String> = words::telling(title).into_iter().collect();
+    // Half of the title's words are the title again.
+    let is_news = |said: &String| {
+        let telling = words::telling(said);
+        let shared = telling.iter().filter(|word| known.contains(*word)).count();
+        telling.len() >= 3 && shared * 2 <= known.len().max(2)
+    };
+    let is_short =
+        |sentence: &String| (24..=110).contains(&sentence.chars().count()) && is_news(sentence);
     let parts = || facts.own_parts();
     let best = |kind: ClaimKind| {
         parts()
@@ -257,21 +267,32 @@ pub fn motto(facts: &Facts, objective: &str) -> String {
             .map(|(_, sentence)| sentence)
     };
     // That two branches were merged says nothing of either.
-    let says_what = |commit: &&Commit| !commit.message.starts_with("Merge ");
+    let says_what =
+        |commit: &&Commit| !commit.message.starts_with("Merge ") && is_news(&commit.message);
     let commits = || parts().flat_map(|part| &part.commits).filter(says_what);
     let commit = || commits().next_back().map(|commit| commit.message.clone());
     let closing = || {
         let last = parts().rev().find(|part| !part.last_reply.is_empty())?;
-        let closing = replies::closing_sentence_except(&last.last_reply, says_commit)?;
-        let closing = Some(closing).filter(|closing| !replies::is_narration(closing))?;
+        let aside = |said: &str| {
+            says_commit(said) || replies::says_it_passed(said) || replies::announces(said)
+        };
+        let closing = replies::closing_sentence_except(&last.last_reply, aside)?;
+        let says = |closing: &String| !replies::is_narration(closing) && is_news(closing);
+        let closing = Some(closing).filter(says)?;
         (!facts.is_talk() && closing.chars().count() >= 16).then_some(closing)
     };
-    let long =
-        || parts().flat_map(|part| &part.statements).map(|stated| stated.text.clone()).next();
+    let long = || {
+        parts().flat_map(|part| &part.statements).map(|stated| stated.text.clone()).find(is_news)
+    };
+    let came = || {
+        let said = outcomes.iter().map(|line| line.rsplit_once(" (EP_").map_or(&**line, |l| l.0));
+        said.map(str::to_string).find(is_news)
+    };
     let said = best(ClaimKind::Lesson)
         .or_else(|| best(ClaimKind::Decision))
         .or_else(commit)
         .or_else(long)
+        .or_else(came)
         .or_else(closing);
     let said = said.unwrap_or_else(|| objective.to_string());
     text::one_line(&markdown::strip_marks(&said), 110)
@@ -335,11 +356,42 @@ mod tests {
     }
 
     #[test]
+    fn the_title_again_is_no_motto() {
+        let mut part = EpisodeFacts::of_prompt(1, "lock the harbour log");
+        part.edited = vec![crate::model::session::FileChange::of("quay.rs".into())];
+        part.last_reply = "You may want to run `tide lock` now. All tests pass.".into();
+        let commit = Commit { message: "fix: lock the harbour log".into(), ..Commit::default() };
+        part.commits = vec![commit];
+        let facts = Facts { parts: vec![part], tool_calls: 1, ..Facts::default() };
+        let title = "Lock the harbour log";
+        let outcomes = ["Lock the harbour log (1a2b) (EP_001)", "Boats wait at the quay (EP_001)"]
+            .map(String::from);
+        assert_eq!(motto(&facts, title, title, &outcomes), "Boats wait at the quay");
+        assert_eq!(motto(&facts, title, title, &outcomes[..1]), title);
+    }
+
+    #[test]
+    fn what_was_pasted_or_said_again_is_no_later_wish() {
+        let prompts = [
+            "lock the log of the harbour before the tide",
+            "➜ quay git:(main) cargo run --release -- tide of the pier",
+            "lock the log of the harbour before the tide",
+            "paint the boats of the pilot in blue and white",
+        ];
+        let part = |(at, said): (usize, &&str)| EpisodeFacts::of_prompt(at as u32 + 1, said);
+        let parts = prompts.iter().enumerate().map(part).collect();
+        assert_eq!(
+            core_intent(&Facts { parts, tool_calls: 1, ..Facts::default() }),
+            "lock the log of the harbour before the tide Then: paint the boats of the pilot in blue and white"
+        );
+    }
+
+    #[test]
     fn a_merge_is_no_motto() {
         let mut part = EpisodeFacts::of_prompt(1, "lock the harbour log");
         let commit = |message: &str| Commit { message: message.into(), ..Commit::default() };
         part.commits = vec![commit("lock it before the tide"), commit("Merge branch 'quay'")];
         let facts = Facts { parts: vec![part], ..Facts::default() };
-        assert_eq!(motto(&facts, "x"), "lock it before the tide");
+        assert_eq!(motto(&facts, "", "x", &[]), "lock it before the tide");
     }
 }

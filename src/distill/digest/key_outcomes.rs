@@ -509,8 +509,9 @@ fn tests(parts: &[&EpisodeFacts]) -> Option<Outcome> {
 /// How the agent closed, where nothing else came of it.
 fn closing(facts: &Facts, parts: &[&EpisodeFacts]) -> Option<Outcome> {
     let part = parts.iter().rev().find(|part| !part.last_reply.is_empty())?;
+    let aside = |said: &str| says_commit(said) || replies::announces(said);
     let said = replies::headline(&part.last_reply)
-        .or_else(|| replies::closing_sentence_except(&part.last_reply, says_commit))?;
+        .or_else(|| replies::closing_sentence_except(&part.last_reply, aside))?;
     let weak = facts.tool_calls > 0 && words::sentence_weight(&said) < 1.0;
     (!weak).then(|| Outcome::new(said, part.last_episode))
 }
@@ -522,7 +523,7 @@ fn is_outcome(heading: &str, text: &str) -> bool {
         r"(?i)verif|\bchecks?\b|test(?:s|ing)?\b.*(?:run|pass|result)|^tests?$|test plan|\bnext\b|\boptions?\b|optional|remaining|\bwant\b|recommend|how (?:to|it)|usage|^why\b|^notes?\b|pre-?existing|\btests?\b|changelog|\bresults?\b|\btry\b|question|deferred|not (?:done|fixed|changed)|\bstill\b|untracked|\bplan\b|suggest|alternative|trade-?off|pros|cons|example|limitation|\bbefore\b|current(?:ly)?\b|problem|issue|would|could|should|\bif\b|\bwe['’]d\b|need to|to do\b|todo|risks?\b|review|^step \d|tension",
     );
     static COUNTED: StaticRegex = StaticRegex::new(
-        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:critical|high|medium|low|p[0-4])\b\W|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b|if\b|when\b|unless\b|once\b|try\b|please\b|step \d|updated (?:to|with)\b)",
+        r"(?i)^\W*\d+ (?:\w+ )?(?:tests?|files?|lines?)\b|^(?:critical|high|medium|low|p[0-4])\b\W|^(?:https?:|run\b|see\b|\$ |would\b|should\b|could\b|consider\b|you\b|if\b|when\b|unless\b|once\b|try\b|please\b|step \d|updated (?:to|with)\b|verified\b|(?:branch|worktree|base|head|path|status|columns|scope)(?:/\w+)?: |(?:open (?:challenges?|questions?)|core tension|the (?:problem|issue|catch|reason)|key insight)\b[^:]{0,20}:|why\b|it\b|(?:that|this|they|these) (?:is|was|are|were|also|now|fixed|means|makes|breaks|keeps|gives|lets|will|would|can)\b|[^:`]{2,40}: (?:run|try|see|open|visit|go to)\b|\()|(?i) - verified\b|\b(?:(?:is|are) fine\b|(?:couldn[\x27’]t|could not|unable to) (?:run|test|verify)|not in the diff)",
     );
     // "Added six tests" is what was done, "Tests" is not.
     let tells = heading
@@ -608,7 +609,11 @@ fn tidy(line: &str) -> String {
     let line = markdown::tight_code(&line).replace(" -> ", " → ").replace(" | ", " / ");
     // How many lines it took says nothing of what they do.
     static COUNTED: StaticRegex = StaticRegex::new(r"(?i)\s*[—–(,-]+\s*\d+ files? changed.*$");
-    let line = text::clause(&COUNTED.replace(&line, ""), LONGEST);
+    // What joins it to a sentence that is not here, and its number in a list.
+    static JOINS: StaticRegex =
+        StaticRegex::new(r"^(?:\d+[.)]|And|But[:,]?|Also,?|So,?|Short answer:)\s+");
+    let line = COUNTED.replace(&line, "").replace(" ✅ ", "; ");
+    let line = text::clause(&JOINS.replace(&line, ""), LONGEST);
     let line = ["I have ", "I've ", "I’ve ", "I "]
         .iter()
         .find_map(|start| line.strip_prefix(start))
@@ -662,6 +667,10 @@ mod tests {
             "Try running `tide append` again, it is fixed now.",
             "Please verify the name of the lock file in `day.rs`.",
             "You may want to run `tide lock` to create the new header.",
+            "It specifically asks for the lock of the header.",
+            "Step 2: the locks are formatted in another way now.",
+            "Because the header and its lock have other owners here.",
+            "Ready when you are: run `tide lock` to begin with the header.",
             "No, the lock is not written to the header of the file.",
         ] {
             assert_eq!(replies::headline(said), None, "{said}");
@@ -672,6 +681,10 @@ mod tests {
         assert_eq!(replies::headline(said).as_deref(), Some(said));
         assert_eq!(tidy("I've successfully moved the lock of `a`"), "Moved the lock of `a`");
         assert_eq!(tidy("Takes `Lock | None` or a | b"), "Takes `Lock|None` or a / b");
+        for joined in ["1. Moved the lock", "And moved the lock", "But: moved the lock"] {
+            assert_eq!(tidy(joined), "Moved the lock");
+        }
+        assert_eq!(tidy("Moved the lock ✅ Kept the header"), "Moved the lock; Kept the header");
     }
 
     #[test]
@@ -703,6 +716,15 @@ mod tests {
             ("", "Step 3: resolved conflicts in the header of the lock file"),
             ("", "Updated with the entry of the last version"),
             ("", "High: removed header is never written back to the lock file"),
+            ("", "It removed the lock of `day.rs`, as asked"),
+            ("", "That fixed the header, and the lock of `day.rs` is gone"),
+            ("", "Why locks keep the header of `day.rs` from being removed"),
+            ("", "Fastest way: run `tide lock` and use the header it returns"),
+            ("", "Base/head: changed `day.rs`, merged into `main`"),
+            ("", "(The lock of `day.rs` is only used by the tests)"),
+            ("", "Verified that `append` returns the header"),
+            ("", "The removed locks in `day.rs` are fine, since nobody uses them"),
+            ("", "I couldn't run the tests, because the lock of `day.rs` was removed"),
         ] {
             assert!(!is_outcome(heading, text), "{text}");
         }
@@ -804,6 +826,14 @@ mod tests {
     fn where_nothing_is_said_the_files_are() {
         let facts = worked("Done.");
         assert_eq!(of(&facts), ["Changed src/day.rs (EP_001)"]);
+    }
+
+    #[test]
+    fn how_an_agent_asks_for_more_is_no_outcome() {
+        let mut facts = worked("");
+        facts.parts[0].edited.clear();
+        facts.parts[0].last_reply = "Please verify the name of the lock file.".into();
+        assert!(of(&facts).iter().all(|line| !line.contains("verify")), "{:?}", of(&facts));
     }
 
     #[test]

@@ -55,10 +55,10 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let files = files(facts, cwd);
     let status = outcome::outcome(facts);
     let objective = intent::objective(facts, &title);
-    let motto = intent::motto(facts, &objective);
     let core_intent = intent::core_intent(facts);
     let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files, &title);
     let stated = claims::claims(facts, head);
+    let motto = intent::motto(facts, &title, &objective, &key_outcomes);
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
     let elsewhere = tokens(&stated, &files, prose);
@@ -69,7 +69,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();
     let first_and_last = facts.parts.first().zip(facts.parts.last());
     let parent = |is: fn(BegunBy) -> bool| {
-        let parent = head.parent.as_deref().filter(|_| is(head.begun_by))?;
+        let parent = head.parent.as_deref().filter(|id| is(head.begun_by) && names_session(id))?;
         Some(Source::id(flavor, &text::one_line(parent, 100)))
     };
     Content {
@@ -115,6 +115,12 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
         core_intent,
         key_outcomes,
     }
+}
+
+/// Whether an id names a session, rather than saying that somebody took the name out.
+fn names_session(id: &str) -> bool {
+    let word = id.trim_matches(|c: char| !c.is_alphanumeric());
+    !word.is_empty() && !word.eq_ignore_ascii_case("redacted")
 }
 
 /// What a page of format 1 says, as today's has it: the words for search move to the Index.
@@ -218,6 +224,16 @@ fn unique(items: impl Iterator<Item = String>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::distill::facts::EpisodeFacts;
+
+    #[test]
+    fn a_name_that_was_taken_out_names_no_session() {
+        for id in ["ses_31a4b9127ffeWeR4", "0b9c8d1e-12ab", "tide-2", "20260805_3"] {
+            assert!(names_session(id), "{id}");
+        }
+        for id in ["REDACTED", "[redacted]", "<REDACTED>", "***", ""] {
+            assert!(!names_session(id), "{id}");
+        }
+    }
 
     #[test]
     fn forms_of_one_word_are_one_tag() {

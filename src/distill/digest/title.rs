@@ -58,8 +58,9 @@ struct Spoken {
 impl Spoken {
     fn of(parts: &[&EpisodeFacts]) -> Spoken {
         let asked = parts.iter().filter(|part| !part.prompt.is_empty());
+        let wishes = asked.clone().map(|part| prompts::wishes(&part.prompt));
         let wishes: Vec<Vec<String>> =
-            asked.clone().map(|part| prompts::wishes(&part.prompt)).collect();
+            wishes.map(|wishes| wishes.into_iter().map(without_lead_in).collect()).collect();
         let mut places: HashMap<String, u32> = HashMap::new();
         let mut place = |text: &str| {
             for word in words::telling(text) {
@@ -97,6 +98,18 @@ impl Spoken {
             opening.or_else(|| wishes.iter().find(|wish| says(wish, FEWEST_TELLING + 1)))
         });
         first.or_else(|| all().find(|wish| says(wish, 1))).map(String::as_str)
+    }
+}
+
+/// A wish without the clause that only leads to what stands below it: "Word the section better, can
+/// you write something like:" is "Word the section better".
+fn without_lead_in(wish: String) -> String {
+    static ASKS: StaticRegex =
+        StaticRegex::new(r"(?i)^(?:(?:can|could|would) you|please|maybe|something|such as)\b");
+    let lead = wish.strip_suffix(':').and_then(|said| said.rsplit_once(", "));
+    match lead.filter(|(said, asks)| ASKS.is_match(asks) && words::telling(said).len() >= 4) {
+        Some((said, _)) => said.to_string(),
+        None => wish,
     }
 }
 
@@ -593,6 +606,16 @@ mod tests {
         ] {
             assert_eq!(of(&session(&prompts)), expected);
         }
+    }
+
+    #[test]
+    fn what_leads_to_an_example_is_no_part_of_a_title() {
+        let prompts = [
+            "I'd like to word the tide section of the README a bit better, can you write something in the line of:\n- it comes twice a day\n- it can be used beside the log",
+        ];
+        assert_eq!(of(&session(&prompts)), "Word the tide section of the README a bit better");
+        let pasted = ["the lock of the day log is never freed, and this is what it prints:\n- a"];
+        assert!(!of(&session(&pasted)).ends_with("freed"), "{}", of(&session(&pasted)));
     }
 
     #[test]

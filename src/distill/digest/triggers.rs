@@ -241,10 +241,11 @@ fn came_of(part: &EpisodeFacts) -> Option<String> {
     subject.or_else(|| replies::headline(&part.last_reply))
 }
 
-/// A reply without its fences and rules, which say nothing.
+/// A reply without its fences, rules and tables, which say nothing where they are one line.
 fn worded(reply: &str) -> String {
+    let is_drawn = |line: &str| line.starts_with("```") || line.starts_with('|');
     let is_worded =
-        |line: &&str| !line.trim_start().starts_with("```") && line.contains(char::is_alphanumeric);
+        |line: &&str| !is_drawn(line.trim_start()) && line.contains(char::is_alphanumeric);
     reply.lines().filter(is_worded).collect::<Vec<_>>().join("\n")
 }
 
@@ -294,7 +295,7 @@ fn best_sentence(
 /// something goes on or went through of none.
 fn says_nothing(said: &str) -> bool {
     static STATE: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:no\b.{0,40}\byet\b|still (?:running|waiting)|(?:the )?(?:commit|push)(?: has)? (?:succeeded|went through|was successful)|committed as `?[0-9a-f]{7,40}`?\W*$)",
+        r"(?i)^(?:no\b.{0,40}\byet\b|still (?:running|waiting)|ready when\b|(?:the )?(?:commit|push)(?: has)? (?:succeeded|went through|was successful)|committed as `?[0-9a-f]{7,40}`?\W*$)",
     );
     STATE.is_match(said) || (replies::says_it_passed(said) && !says_commit(said))
 }
@@ -326,6 +327,8 @@ mod tests {
         let mut part = EpisodeFacts::default();
         part.last_reply = "```\n━━━━━━\n REVIEW COMPLETE\n------\n```\nAll is well.".into();
         assert_eq!(topic(&part, &|_| None, 60), "REVIEW COMPLETE All is well.");
+        part.last_reply = "Open tides:\n\n| # | Title |\n|---|---|\n| 1 | Quay |\n\nTwo.".into();
+        assert_eq!(topic(&part, &|_| None, 60), "Open tides: Two.");
     }
 
     #[test]
@@ -371,6 +374,7 @@ mod tests {
             "No tide of the evening yet.",
             "Committed as `1a2b3c4`.",
             "Commit succeeded on the harbour branch.",
+            "Ready when you are: say which tide comes first.",
         ] {
             let part = vec![replied(1, asked, reply)];
             assert_eq!(sentences(part, &Said::default()), [asked], "{reply}");

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::sentences::{Action, Sentence, Transcript};
 use super::topics::{Class, Topic};
 use crate::base::{markdown, text};
+use crate::distill::day::is_noise;
 use crate::distill::words;
 use crate::model::ids::SessionId;
 use crate::model::knowledge::{About, Concept, Details, Quote, QuoteSource, SourceDay};
@@ -247,14 +248,15 @@ fn details(
             .collect();
         quotes.sort_unstable();
         let actions = actions(&it.actions);
-        let has_content = !quotes.is_empty() || !actions.is_empty();
-        if has_content || !it.prompt.is_empty() {
+        // Files and commands alone say nothing of the topic.
+        let has_content = !quotes.is_empty();
+        if has_content || !actions.is_empty() || !is_noise(&it.prompt) {
             let quotes = quotes.into_iter().map(|at| quote(&transcript[at])).collect();
             let part = Details { lead: lead(&it.place, &it.prompt, sessions), quotes, actions };
             if has_content { &mut details } else { &mut bare }.push(part);
         }
     }
-    // What was only asked is shown where there is little else.
+    // What was only asked or run is shown where there is little else.
     while details.len() < FEWEST_DETAILS && !bare.is_empty() {
         details.push(bare.remove(0));
     }

@@ -470,6 +470,9 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
     static OUR_WORDS: StaticRegex = StaticRegex::new(
         r"(?i)\bcame up in \d+ (sessions?|exchanges?)\b|\bwere named together in \d+ sentences?\b|\bwhen asked\b|^In that exchange\b|\bexchanges? in common\b|\bis a project on which\b",
     );
+    static LEAD: StaticRegex = StaticRegex::new(
+        r"(?m)^\d{4}-\d\d-\d\d(?:, [^,“\n]{1,80})?(?:, when asked “[^\n]*?”(?:[:.]|$)|:)|In that exchange: [^\n]*$",
+    );
     let document = Document::parse(&page.text);
     let name = page.name.to_string();
     let mut cited = Vec::new();
@@ -489,6 +492,8 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
             });
         }
         let rest = QUOTED.replace_all(part, " ");
+        // The lead of a paragraph quotes a prompt, which may have several sentences.
+        let rest = LEAD.replace_all(&rest, " ");
         let says_something =
             |sentence: &&str| sentence.chars().count() >= 24 && !OUR_WORDS.is_match(sentence);
         for sentence in text::sentences(&without_links(&rest)).filter(says_something) {
@@ -647,6 +652,30 @@ fn follow_up(store: &Store, consulted: &[String]) -> std::io::Result<Vec<PageNam
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_prompt_that_leads_a_paragraph_answers_nothing() {
+        let text = "---\nschema: memtree/knowledge/1\n---\n# Tide\n\n## Details\n\n\
+            2026-02-21, harbour, when asked “ok. But we will lock the tide log. Paint it…”: \
+            “The tide log takes its lock first.” (assistant, [SES1_a_SP1C1#EP_001](x.md)) \
+            In that exchange: changed `tide.rs`; failed `$ tide lock the log`.\n\n\
+            The tide log was written anew by hand.\n";
+        let page = ReadPage {
+            name: "concepts/tide".parse().unwrap(),
+            title: "Tide".into(),
+            aliases: Vec::new(),
+            tags: Vec::new(),
+            days: Vec::new(),
+            updated: String::new(),
+            summary: String::new(),
+            text: text.into(),
+        };
+        let said: Vec<String> = sentences(&page).into_iter().map(|cited| cited.text).collect();
+        assert_eq!(
+            said,
+            ["The tide log takes its lock first.", "The tide log was written anew by hand."]
+        );
+    }
 
     #[test]
     fn whoever_names_a_project_asks_for_its_lines() {

@@ -34,7 +34,8 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
         let trouble = speaks_of_trouble(&turn.said);
         let refused = talk.turns.get(at + 1).is_some_and(|next| refuses(&next.part.prompt));
         let holds = |statement: &&Statement| {
-            !statement.is_last || !(refused || describes_change(turn, statement))
+            (!statement.is_last || !(refused || describes_change(turn, statement)))
+                && !says_what_is_new(turn, &statement.text)
         };
         let statements: Vec<&Statement> =
             turn.part.remarks.statements.iter().filter(holds).collect();
@@ -98,6 +99,16 @@ fn describes_change(turn: &Turn<'_>, statement: &Statement) -> bool {
     let explains =
         statement.text.to_lowercase().contains("cause") || GOES_ON.is_match(&statement.text);
     !turn.part.edited.is_empty() && is_item && !explains
+}
+
+/// Whether a statement of an episode that changed files says how something is from now on: "`append`
+/// now takes the lock". That is the change, not what was learnt, unless it says when it is so.
+fn says_what_is_new(turn: &Turn<'_>, said: &str) -> bool {
+    static NEW: StaticRegex =
+        StaticRegex::new(r"(?i)\bnow (?:(?:also|only|always|\w+ly) )*\w+s?\b|\bno longer\b");
+    static WHEN: StaticRegex = StaticRegex::new(r"(?i)\b(?:when|if|only|unless|because|since)\b");
+    let first = said.split(". ").next().unwrap_or(said);
+    !turn.part.edited.is_empty() && NEW.is_match(first) && !WHEN.is_match(first)
 }
 
 /// The error that a person pasted.
@@ -216,6 +227,25 @@ mod tests {
         let mut changed = part(1, "why is it overridden?", &[(said, 3)]);
         changed.edited = vec![crate::model::session::FileChange::of("a.sh".into())];
         assert!(learnt(vec![changed]).is_empty());
+    }
+
+    #[test]
+    fn how_it_is_from_now_on_is_the_change_and_not_learnt() {
+        let edited = |said: &str| {
+            let mut part = part(1, "why does it fail?", &[(said, 3)]);
+            part.edited = vec![crate::model::session::FileChange::of("a.rs".into())];
+            learnt(vec![part])
+        };
+        for said in [
+            "All writers now take `lock()` instead of `flock()`.",
+            "`append()` no longer falls back to `quay.rs`.",
+        ] {
+            assert!(edited(said).is_empty(), "{said}");
+            // Where nothing was changed, it is how things are.
+            assert_eq!(learnt(vec![part(1, "why does it fail?", &[(said, 3)])]), [said]);
+        }
+        let when = "`append()` now fails when the lock is held by another.";
+        assert_eq!(edited(when), [when]);
     }
 
     #[test]
