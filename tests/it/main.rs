@@ -63,7 +63,7 @@ mod red_team; // everything hostile at once: none of it gets through
 mod redigest; // writing digests again, around a person's edits
 mod retain; // the storage budget: who goes, who stays, what is left
 mod search; // finding, in any language and while others write
-mod secret_kinds; // 160 kinds of secrets in every place of a log, and a hundred harmless lines
+mod secret_kinds; // 200 kinds of secrets in every place of a log, and as many harmless lines
 mod short_cut; // a sweep that has nothing to do says the same by a short cut
 mod snapshot; // any folder as a session
 mod subagents; // parts of the session that started them, whatever comes first

@@ -4,9 +4,10 @@
 //! example stands in parts, so that this file holds none that a scanner would report.
 
 use super::validators::{
-    Candidate, after_a_number, after_pat, after_user, anywhere, beside_kty, cookie, credential,
-    login, mixed, mixed_token, named_or_alone, password, password_line, pgpass, pin, secret,
-    session_id, token, url_password, url_token, value_of_name, wallet_key,
+    Candidate, after_a_number, after_an_app_id, after_pat, after_user, anywhere, argument,
+    beside_kty, cookie, credential, login, mixed, mixed_token, named_or_alone, password,
+    password_line, pgpass, pin, random_value, secret, service_key, session_id, token, typed,
+    url_password, url_token, value_of_name, wallet_key,
 };
 
 /// One kind of secret.
@@ -34,13 +35,17 @@ impl Rule {
 
     /// Whether what is secret may begin or end far behind the anchor.
     pub(super) fn is_long(&self) -> bool {
-        ["private-key", "private-key-body", "rsa-xml-key", "putty-key", "digest-response", "jwt"]
-            .contains(&self.name)
+        [
+            "private-key", "private-key-body", "ssh2-private-key", "rsa-xml-key", "putty-key",
+            "digest-response", "jwt",
+        ]
+        .contains(&self.name)
     }
 
     /// Whether its anchor stands within the run that is the secret.
     pub(super) fn is_whole_run(&self) -> bool {
-        ["terraform-token", "azure-client-secret", "private-key-body"].contains(&self.name)
+        ["terraform-token", "azure-client-secret", "private-key-body", "maxmind-key"]
+            .contains(&self.name)
     }
 }
 
@@ -109,6 +114,12 @@ pub const RULES: &[Rule] = rules! {
     "aws-secret-key" mixed ["secret"]
         r#"(?i)secret[_-]?(?:access[_-]?)?key["'\\]{0,8}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}["'\\]{0,8}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|\z)"#,
         ["aws_secret_access_key = ", "wJalrXUtnFEMI0K7MDENGxbPxRfiCYq8vT2mLs5e"];
+    "aws-secret-beside-id" mixed ["AKIA", "ASIA", "access-key-id]"]
+        r#"(?:(?:AKIA|ASIA)[A-Z0-9]{16}|access-key-id\])[\s,;:|"'\\]{1,12}([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9+=]|\z)"#,
+        ["deploy,[redacted:aws-access-key-id],", "wJalrXUtnFEMI0K7MDENGxbPxRfiCYq8vT2mLs5e"];
+    "aws-mws-token" anywhere ["amzn.mws."]
+        r"amzn\.mws\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        ["amzn.mws.", "3f9a1c7e-5b2d-4064-9e1f-3a7c5d2b8064"];
     "aws-session-token" mixed ["session_token", "sessiontoken"]
         r#"(?i)session_?token["'\\]{0,8}[ \t]{0,8}(?:=>|[:=])[ \t]{0,4}["'\\]{0,8}([A-Za-z0-9/+=]{100,})"#,
         ["aws_session_token=", "IQoJb3JpZ2luX2VjEPr3x9Tq7Vn2Lw8Zk4Rm6Yc1Hd5Gs0Jf",
@@ -132,6 +143,13 @@ pub const RULES: &[Rule] = rules! {
         r"sig=([A-Za-z0-9%/+]{40,}={0,2})",
         ["https://x.blob.core.windows.net/c?sv=2024&sig=",
          "q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8l9Z0x1C2%3D"];
+    "signed-url" mixed ["x-amz-signature=", "x-goog-signature=", "x-amz-security-token=", "&signature="]
+        r"(?i)(?:x-amz-signature|x-goog-signature|x-amz-security-token|&signature)=([A-Za-z0-9%/+_~.-]{32,}={0,2})",
+        ["https://b.s3.amazonaws.com/k?X-Amz-Signature=",
+         "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e73f9a1c7e5b2d80649e1f3a7c"];
+    "url-code" random_value ["?code=", "&code="]
+        r"[?&]code=([A-Za-z0-9%/_.~+-]{20,}={0,2})",
+        ["https://acme.azurewebsites.net/api/x?code=", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N=="];
     "azure-client-secret" anywhere ["7Q~", "8Q~"]
         r"[78]Q~[A-Za-z0-9_~.-]{31,34}",
         ["aB3", "8Q~", "dEfGh1JkLmN0pQrStUvWxYz2345678_abc"];
@@ -172,6 +190,24 @@ pub const RULES: &[Rule] = rules! {
     "1password-token" token ["ops_eyJ"]
         r"ops_eyJ[A-Za-z0-9+/=_-]{60,}",
         ["ops_", "eyJx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6"];
+    "1password-secret-key" token ["A3-"]
+        r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\b",
+        ["A3-", "7KQ2WM-9ZR4TN8YC1V-D5LP3-BS6HF-0JG9E"];
+    "yandex-static-key" mixed_token []
+        r"YC[A-Za-z0-9_-]{38}(?:[^A-Za-z0-9_-]|\z)",
+        ["YC", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4"];
+    "clickhouse-key" mixed_token ["4b1d"]
+        r"4b1d[A-Za-z0-9]{38}\b",
+        ["4b1d", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4"];
+    "maxmind-key" anywhere ["_mmk"]
+        r"_mmk\b",
+        ["x7Kq2W_m9Zr4Tn8Yc1Vd5", "Lp3Bs6Hf0Jg9Ea2_mmk"];
+    "k3s-token" token ["K10"]
+        r"K10[0-9a-z]{20,}::[a-z]+:[A-Za-z0-9]{8,}",
+        ["K10", "3f9a1c7e5b2d80649e1f3a7c5d2b8064", "::server:3f9a1c7e5b2d8064"];
+    "wireguard-key" anywhere ["wg genkey", "wg genpsk"]
+        r"wg gen(?:key|psk)[^\r\n]{0,80}\s+([A-Za-z0-9+/]{43}=)",
+        ["$ wg genkey\n", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4NkQwR="];
     "age-secret-key" token ["AGE-SECRET-KEY-"]
         r"(?i)AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{50,}",
         ["AGE-SECRET-", "KEY-1QZX7KQ2WM9ZR4TN8YC0VD5LP3S6HF0JG9EA2U4N8K7Q2W9Z4T8Y0V5L3S6F"];
@@ -183,8 +219,9 @@ pub const RULES: &[Rule] = rules! {
         r"github_pat_[A-Za-z0-9_]{22,}",
         ["github_pat_", "11ABCDEFG0x7Kq2Wm9Zr4T_n8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N"];
     "gitlab-token" token [
-            "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-"]
-        r"gl(?:pat|dt|rt|cbt|ptt|ft|soat|agent)-[A-Za-z0-9_.-]{20,}",
+            "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-",
+            "glrtr-", "GR1348941"]
+        r"(?:gl(?:pat|dt|rt|rtr|cbt|ptt|ft|soat|agent)-|GR1348941)[A-Za-z0-9_.-]{20,}",
         ["glpat-", "x7Kq2Wm9Zr4Tn8Yc1Vd5"];
     "atlassian-token" token ["ATATT3", "ATCTT3", "ATBB"]
         r"(?:AT[AC]TT3[A-Za-z0-9_=-]{60,}|ATBB[A-Za-z0-9]{32}\b)",
@@ -300,15 +337,48 @@ pub const RULES: &[Rule] = rules! {
     "figma-token" token ["figd_", "figu_", "figo_"]
         r"fig[duo]r?_[A-Za-z0-9_-]{38,}",
         ["figd_", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N8"];
-    "grafana-token" token ["glsa_", "glc_"]
-        r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_eyJ[A-Za-z0-9+/=]{40,})",
+    "grafana-token" token ["glsa_", "glc_", "eyJrIjoi"]
+        r"(?:glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_eyJ[A-Za-z0-9+/=]{40,}|eyJrIjoi[A-Za-z0-9+/]{50,}={0,2})",
         ["glsa_", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9_3f9a1c7e"];
     "sentry-token" token ["sntrys_", "sntryu_"]
         r"(?:sntryu_[0-9a-f]{64}|sntrys_eyJ[A-Za-z0-9+/=_-]{40,})",
         ["sntryu_", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e73f9a1c7e5b2d80649e1f3a7c"];
-    "new-relic-key" token ["NRAK-", "NRII-"]
-        r"(?:NRAK-[A-Z0-9]{27}|NRII-[A-Za-z0-9_-]{32})",
+    "new-relic-key" token ["NRAK-", "NRII-", "NRJS-"]
+        r"(?:NRAK-[A-Z0-9]{27}|NRII-[A-Za-z0-9_-]{32}|NRJS-[0-9a-f]{19}\b)",
         ["NRAK-", "X7KQ2WM9ZR4TN8YC1VD5LP3BS6H"];
+    "harness-token" token ["pat.", "sat."]
+        r"[ps]at\.[A-Za-z0-9_-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}\b",
+        ["pat.", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp.3f9a1c7e5b2d80649e1f3a7c.x7Kq2Wm9Zr4Tn8Yc1Vd5"];
+    "authress-key" token ["sc_", "ext_", "scauth_", "authress_"]
+        r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{8,32}\.[A-Za-z0-9+/_=-]{24,}",
+        ["sc_", "x7kq2wm9zr.t4n8.acc_yc1vd5lp3bs6.hf0jg9ea2ub4nk8qwx7kq2wm9zr4tn8"];
+    "launchdarkly-key" token ["sdk-", "api-", "mob-"]
+        r"(?:sdk|api|mob)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
+        ["sdk-", "3f9a1c7e-5b2d-4064-9e1f-3a7c5d2b8064"];
+    "settlemint-token" mixed_token ["sm_aat_", "sm_pat_", "sm_sat_"]
+        r"sm_[aps]at_[A-Za-z0-9]{16,}",
+        ["sm_aat_", "x7Kq2Wm9Zr4Tn8Yc"];
+    "sidekiq-credential" anywhere ["contribsys__com"]
+        r#"(?i)contribsys__com["' ]{0,2}[=:]["' ]{0,2}([0-9a-f]{8}:[0-9a-f]{8})\b"#,
+        ["BUNDLE_ENTERPRISE__CONTRIBSYS__COM=", "3f9a1c7e:5b2d8064"];
+    "facebook-app-token" after_an_app_id []
+        r"[A-Za-z0-9_-]{27,40}(?:[^A-Za-z0-9_-]|\z)",
+        ["123456789012345|", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6H"];
+    "firebase-token" anywhere [":APA91b"]
+        r":(APA91b[A-Za-z0-9_-]{80,})",
+        ["x7Kq2Wm:APA91b", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N8Lwx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N8Lw"];
+    "teamcity-token" token ["eyJ0eXAiOiAiVENWMiJ9."]
+        r"eyJ0eXAiOiAiVENWMiJ9\.[A-Za-z0-9_-]{16,}\.[0-9a-f-]{36}",
+        ["eyJ0eXAiOiAiVENWMiJ9", ".x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B.3f9a1c7e-5b2d-4064-9e1f-3a7c5d2b8064"];
+    "codecov-token" anywhere ["codecov"]
+        r"(?i)codecov[^\r\n]{0,80}?[ ](?:-t|--token)[ =]([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})",
+        ["bash <(curl -s https://codecov.io/bash) -t ", "3f9a1c7e-5b2d-4064-9e1f-3a7c5d2b8064"];
+    "zhipu-key" mixed_token []
+        r"[0-9a-f]{32}\.[A-Za-z0-9]{16}\b",
+        ["3f9a1c7e5b2d80649e1f3a7c5d2b8064", ".x7Kq2Wm9Zr4Tn8Yc"];
+    "solana-key" anywhere ["keypair", "secret_key", "secretkey", "secret key", "private_key", "privatekey", "private key", "id.json"]
+        r"(?i)(?:keypair|secret[ _]?key|private[ _]?key|id\.json)[^\[\r\n]{0,40}(\[(?:[0-9]{1,3},[ ]?){19,}[0-9]{1,3}\])",
+        ["keypair ", "[174,47,154,16,129,193,206,113,199,200,53,22,91,12,99,7,81,44,254,1]"];
     // Services whose tokens say by their first letters whose they are.
     "service-token" mixed_token [
             "fw_", "jina_", "pcsk_", "e2b_", "fc-", "re_", "phx_", "npg_", "tr_dev_", "tr_prod_",
@@ -325,7 +395,9 @@ pub const RULES: &[Rule] = rules! {
             "sntryi_", "sentry_", "waka_", "lsk_", "ABSK", "bedrock-api-key-", "AQ.", "AIzb",
             "mlsn.", "mg_", "trello_", "ATTA", "asana_", "ak_", "rk_", "fal_", "sbt_", "wrk_",
             "tw_", "SSWS", "nsec1", "xprv", "zprv", "yprv", "cpk_", "ory_", "opsgenie_", "pk_live_",
-            "ctp_", "stk_", "sess-", "sess_", "v1.public.", "v2.local.", "v4.local.", "bu_", "sk_"]
+            "ctp_", "stk_", "sess-", "sess_", "v1.public.", "v2.local.", "v4.local.", "bu_", "sk_",
+            "p8e-", "dnkey-", "tk-us-", "tk-eu-", "GOOG1", "ATCTT", "pck_", "nylas_", "wfb_",
+            "bws.", "aat_", "pkt_", "cal_live_", "cal_test_", "vtwn_", "hb_", "mp_", "lk_", "unkey_"]
         concat!(
             r"(?:fw_|jina_|pcsk_|e2b_|fc-|re_|phx_|npg_|tr_(?:dev|prod)_|sk_knock_|polar_[a-z]{2,4}_|chpt_|sktsec_",
             r"|esecret_|pnu_|rdme_|duffel_(?:test|live)_|shippo_(?:test|live)_|tfp_|ico-|EZ[AT]K|dt0c01\.[A-Z0-9]{24}\.",
@@ -334,7 +406,8 @@ pub const RULES: &[Rule] = rules! {
             r"|tok_|wapi_|hvpat_|infra_|snyk_|ptr_|aio_|secret-(?:test|sandbox|production)-|access-(?:sandbox|production)-|sk-lf-",
             r"|pa-|as-|AC\.|BSA|signkey-(?:prod|test|branch)-|pdl_|sdk_|rnd_|cf[ua]t_|cloudsmith_|ddp?_|pd_|hrku_|rpa_|lm_|nr_|uptr_",
             r"|ghe_|gl(?:imt|wt|oas|ffct)-|sntryi_|sentry_|waka_|lsk_|ABSK|bedrock-api-key-|AQ\.|AIzb|mlsn\.|mg_|trello_|ATTA",
-            r"|asana_|ak_|rk_|fal_|sbt_|wrk_|tw_|SSWS[ ]|nsec1|[xyz]prv|cpk_|ory_(?:at|rt|pat)_|opsgenie_|pk_live_|ctp_|stk_|sess[-_]|v1\.public\.|v[24]\.local\.|bu_|sk_)",
+            r"|asana_|ak_|rk_|fal_|sbt_|wrk_|tw_|SSWS[ ]|nsec1|[xyz]prv|cpk_|ory_(?:at|rt|pat)_|opsgenie_|pk_live_|ctp_|stk_|sess[-_]|v1\.public\.|v[24]\.local\.|bu_|sk_",
+            r"|p8e-|dnkey-|tk-(?:us|eu)-|GOOG1|ATCTT|pck_|nylas_|wfb_|bws\.|aat_|pkt_|cal_(?:live|test)_|vtwn_|hb_|mp_|lk_|unkey_)",
             r"[A-Za-z0-9_=:/+-]{20,}(?:\.[A-Za-z0-9_=/+-]{8,}){0,4}",
         ),
         ["tskey-auth-", "kq2Wm9Zr4Tn8CNTRL-x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf"];
@@ -363,6 +436,24 @@ pub const RULES: &[Rule] = rules! {
     "otp-secret" anywhere ["otpauth://"]
         r"(?i)otpauth://[^\s]+?secret=([A-Z2-7]{12,})",
         ["otpauth://totp/acme:me?secret=", "JBSWY3DPEHPK3PXP", "&issuer=acme"];
+    "service-key" service_key [
+            "adafruit", "adobe", "aiven", "algolia", "amplitude", "asana", "assemblyai", "auth0", "beamer",
+            "bitbucket", "bittrex", "bugsnag", "codecov", "cohere", "coinbase", "confluent", "contentful",
+            "datadog", "deepgram", "discord", "docusign", "droneci", "dropbox", "elevenlabs", "etsy", "facebook",
+            "fastly", "finicity", "finnhub", "flickr", "freshbooks", "gitter", "gocardless", "hetzner",
+            "honeycomb", "hubspot", "intercom", "jira", "kraken", "kucoin", "launchdarkly", "linkedin",
+            "linode", "looker", "mailchimp", "mailgun", "mandrill", "mapbox", "mattermost", "meraki",
+            "messagebird", "mixpanel", "netlify", "newrelic", "new_relic", "nexmo", "nytimes", "okta",
+            "openweather", "opsgenie", "pagerduty", "plaid", "plivo", "postmark", "pusher", "rapidapi",
+            "rollbar", "scaleway", "segment_", "sendbird", "snyk", "sonar", "sparkpost", "spotify",
+            "squarespace", "stytch", "sumologic", "sumo_", "travis", "twilio", "twitch", "twitter", "typeform",
+            "vonage", "vultr", "wakatime", "yandex", "zendesk", "zhipu", "zoom_"]
+        concat!(
+            r#"(?i)[a-z0-9]{3,12}(?:[a-z0-9_.-]{0,32}["'`\])]{0,2}[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}["'`]{0,2}"#,
+            r"|(?:'s)?(?:[ \t]+[a-z-]+){0,3}?[ \t]+(?:key|token|secret|api|credential|dsn)s?(?:[ \t]+is)?[ \t]{0,2}[:=]?[ \t]{1,3}[\x22'`]?)",
+            r"([A-Za-z0-9_=-]{20,80})(?:[^A-Za-z0-9_=+-]|\z)",
+        ),
+        ["datadog key is ", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e7"];
     // Keys without the lines that name them.
     "private-key-body" anywhere ["IBAAKCA", "IBAAKBg", "IBADANBgkqhkiG9w0BAQEFAAS", "MHcCAQEEI",
             "MIGHAgEAMBMGByqGSM49", "MIGkAgEBBD", "MC4CAQAwBQYDK2Vw", "b3BlbnNzaC1rZXktdjE",
@@ -374,6 +465,9 @@ pub const RULES: &[Rule] = rules! {
             r"(?:(?:\r?\n|\\{1,4}n)[A-Za-z0-9+/]{1,15}={1,2})?",
         ),
         ["MIIEpAIBAAKCAQEA", "7bq0x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4N\nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nk="];
+    "ssh2-private-key" anywhere ["---- BEGIN SSH2"]
+        r"---- BEGIN SSH2 (?:ENCRYPTED )?PRIVATE KEY ----(?:(?:\s|\\{1,4}[nr])+(?:[A-Za-z-]{2,20}: [^\r\n]+|[A-Za-z0-9+/]{16,}={0,2}))+(?:(?:\s|\\{1,4}[nr])*[A-Za-z0-9+/]{0,16}={0,2}(?:\s|\\{1,4}[nr])+---- END SSH2 (?:ENCRYPTED )?PRIVATE KEY ----)?",
+        ["---- BEGIN SSH2 ENCRYPTED PRIV", "ATE KEY ----\nP2/56wAAAgIAAAAmZGwtbW9kcHtzaWdue3JzYS1wa2\n---- END SSH2 ENCRYPTED PRIV", "ATE KEY ----"];
     "putty-key" anywhere ["Private-Lines:"]
         r"(?i)Private-Lines:[ \t]*[0-9]+((?:(?:[ \t\r\n]|\\{1,4}[nr])+[A-Za-z0-9+/]{8,}={0,2})+(?:(?:[ \t\r\n]|\\{1,4}[nr])+Private-(?:MAC|Hash):[ \t]*[0-9a-f]{20,})?)",
         ["Private-Lines: 1\n", "AAAAgQCx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf", "\nPrivate-MAC: 3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e7"];
@@ -406,13 +500,20 @@ pub const RULES: &[Rule] = rules! {
     "sasl-login" mixed ["AUTH PLAIN ", "AUTHENTICATE PLAIN "]
         r"AUTH(?:ENTICATE)? PLAIN ([A-Za-z0-9+/]{12,}={0,2})",
         ["AUTH PLAIN ", "AHRlc3QAaHVudGVyMmh1bnRlcjI="];
+    "saml-response" anywhere ["SAMLResponse", "SAMLRequest"]
+        r#"SAMLRe(?:sponse|quest)["']?[ ]{0,2}[=:][ ]{0,2}["']?([A-Za-z0-9%+/]{60,}={0,2})"#,
+        ["SAMLResponse=", "PHNhbWxwOlJlc3BvbnNlIHhtbG5zOnNhbWxwPSJ1cm46b2FzaXM6bmFtZXM6dGM6U0FNTA"];
+    "cookie-jar" random_value ["TRUE\t/", "FALSE\t/", "TRUE\\t/", "FALSE\\t/", "TRUE /", "FALSE /"]
+        r"(?:TRUE|FALSE)(?:[ \t]|\\t)+/[^\s\\]*(?:[ \t]|\\t)+(?:TRUE|FALSE)(?:[ \t]|\\t)+[0-9]+(?:[ \t]|\\t)+[^\s\\]+(?:[ \t]|\\t)+([^\s\\\x22]{16,})",
+        [".acme.test\tTRUE\t/\tTRUE\t1790000000\tsession\t", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B"];
     "cookie" cookie ["cookie"]
         r#"(?i)cookie2?["'\\]{0,8}[ \t]{0,2}[:=,][ \t]{0,3}(?:["'\\]{0,8}value["'\\]{0,8}[ \t]{0,2}:[ \t]{0,2})?["'\\]{0,8}([^\r\n"'\\]{8,})"#,
         ["Cookie: theme=dark; session=", "x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3B"];
     "session-id" session_id ["PHPSESSID", "JSESSIONID", "ASPSESSIONID", "ASP.NET_SessionId",
             "connect.sid", "laravel_session", "sessionid=", "session=", "_session=", "remember_token=",
-            "sid=", "csrftoken=", "xsrf-token", "csrf-token", "auth_session=", ".AspNetCore.Cookies"]
-        r#"(?i)(?:PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]*|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid|_?session|remember_token|sid|csrftoken|[xc]srf-token|auth_session|\.AspNetCore\.Cookies)["'\\]{0,4}[ \t]{0,2}[=:][ \t]{0,2}["'\\]{0,4}([A-Za-z0-9%._~+/:=-]{16,})"#,
+            "sid=", "csrftoken=", "xsrf-token", "csrf-token", "auth_session=", ".AspNetCore.Cookies",
+            ".ASPXAUTH", "jenkins-crumb", "ci_session", "_session_id"]
+        r#"(?i)(?:PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]*|ASP\.NET_SessionId|connect\.sid|laravel_session|sessionid|_?session|remember_token|sid|csrftoken|[xc]srf-token|auth_session|\.AspNetCore\.Cookies|\.ASPXAUTH|jenkins-crumb|ci_session|_session_id)["'\\]{0,4}[ \t]{0,2}[=:][ \t]{0,2}["'\\]{0,4}([A-Za-z0-9%._~+/:=-]{16,})"#,
         ["PHPSESSID=", "x7kq2wm9zr4tn8yc1vd5lp3bs6"];
     "netrc" password_line ["login "]
         r"(?i)login[ \t]+\S+(?:[ \t]+|\s*\n\s*)password[ \t]+(\S{3,})",
@@ -427,10 +528,31 @@ pub const RULES: &[Rule] = rules! {
     "secure-string" password_line ["ConvertTo-SecureString"]
         r#"(?i)ConvertTo-SecureString(?:[ \t]+-[A-Za-z]+)*[ \t]+\\{0,3}["']([^"'\\\r\n]{4,})"#,
         ["ConvertTo-SecureString \"", "Blau7Walkran", "\" -AsPlainText"];
-    "login" login ["credential", "creds", "login:", "log in with", "login with", "logindaten",
+    "login" login ["credential", "creds", "login:", "log in with", "log in as", "login with", "login as", "sign in with", "sign in as", "logindaten",
             "zugangsdaten", "identifiants", "credenciales", "username/password", "user/pass"]
-        r#"(?i)(?:credentials?|creds|log ?in with|login|logindaten|zugangsdaten|identifiants|credenciales|user(?:name)?/pass(?:word)?)(?:[ \t]+(?:are|is|for [\w.-]+|sind))?[ \t]{0,2}:?[ \t]{1,3}["'`]?[A-Za-z0-9._@+-]{2,64}[ \t]?[/:|][ \t]?([^\s"'`,;/]{5,64})"#,
+        r#"(?i)(?:credentials?|creds|(?:log|sign) ?in (?:with|as)|login|logindaten|zugangsdaten|identifiants|credenciales|user(?:name)?/pass(?:word)?)(?:[ \t]+(?:are|is|for [\w.-]+|sind))?[ \t]{0,2}:?[ \t]{1,3}["'`]?[A-Za-z0-9._@+-]{2,64}[ \t]?[/:|][ \t]?([^\s"'`,;/]{5,64})"#,
         ["creds: admin / ", "Blau7Walkran"];
+    "login-call" argument ["auth=(", "auth = (", "basicauth(", ".login(", "basic_auth("]
+        r#"(?i)(?:auth ?= ?\(|basic_?auth\(|\.login\()[ ]?\\{0,3}["'][^"'\\\r\n]{1,64}\\{0,3}["'],[ ]?\\{0,3}["']([^"'\\\s]{5,})\\{0,3}["']"#,
+        ["requests.get(u, auth=('app', '", "Blau7Walkran", "'))"];
+    "connect-call" argument ["mysqli(", "mysqli_connect(", "mysql_connect(", "PDO(", "getConnection(", "pg_connect("]
+        r#"(?i)(?:mysqli?(?:_connect)?|pdo|getconnection)\((?:[ ]?\\{0,3}["'][^"'\\\r\n]*\\{0,3}["'],){2}[ ]?\\{0,3}["']([^"'\\\s]{5,})\\{0,3}["']"#,
+        ["new mysqli('db', 'app', '", "Blau7Walkran", "', 'shop');"];
+    "oracle-login" argument ["jdbc:oracle:"]
+        r#"jdbc:oracle:[a-z0-9]+:[^\s/@:"']{1,64}/\\{0,3}"?([^\s@"'/\\]{4,})"?@"#,
+        ["jdbc:oracle:thin:app/", "Blau7Walkran", "@//db:1521/shop"];
+    "impacket-login" argument ["secretsdump", "psexec.py", "wmiexec", "smbexec", "atexec", "dcomexec", "mssqlclient", "getuserspns", "getnpusers", "smbclient.py"]
+        r#"(?i)(?:secretsdump|psexec|wmiexec|smbexec|atexec|dcomexec|mssqlclient|getuserspns|getnpusers|smbclient)(?:\.py)?(?:[ \t]+-\S+)*[ \t]+\\{0,3}["']?[\w.-]+/[\w.$-]+:\\{0,3}["']?([^\s"'@\\]{4,})"#,
+        ["secretsdump.py acme/admin:'", "Blau7Walkran", "'@10.0.0.1"];
+    "typed-password" typed ["send \"", "send -- \"", "send \\\"", "sendline('", "sendline(\""]
+        r#"send(?:line\(| --)? ?\\{0,3}["']([^"'\\\r\n\s]{6,})"#,
+        ["expect -c 'spawn ssh x; send \"", "Blau7Walkran", "\\r\"'"];
+    "app-password" anywhere ["app password", "app-password", "app_password", "apppassword", "app-specific", "app passwort", "apppasswort"]
+        r#"(?i)app[ _-]?(?:specific[ _-])?passwor[dt](?:["' ]{0,3}(?:[:=]|is|ist|lautet)["' ]{0,3})((?:[a-z]{4}[ -]){3}[a-z]{4})\b"#,
+        ["app password: ", "hqwd kzvm trnb xeyf"];
+    "rails-master-key" anywhere ["master.key", "master_key"]
+        r#"(?i)master[._]key["' ]{0,3}[:=>]{1,2}["' ]{0,3}([0-9a-f]{32})\b"#,
+        ["config/master.key: ", "3f9a1c7e5b2d80649e1f3a7c5d2b8064"];
     "ftp-pass" after_user ["PASS "]
         r"PASS ([^\s\\]{5,64})",
         ["USER me\nPASS ", "Blau7Walkran", "\n"];
@@ -479,9 +601,9 @@ pub const RULES: &[Rule] = rules! {
             "subscription-key", "subscription_key", "service_key", "service_role", "functions-key",
             "jwt", "_auth=", "_auth ", "_auth\"", "\"auth\"", "connection_string", "connectionstring",
             "_pat=", "_pat:", "pepper", "_salt", "consumer_key", "server_key", "admin_key", "hmac_key",
-            "hmac", "shared_key", "x-auth", "x-session", "x-access", "sas_token", "bot_key", "_key=", "_key ="]
+            "hmac", "shared_key", "presharedkey", "preshared_key", "preshared-key", "pre-shared-key", "x-auth", "x-session", "x-access", "sas_token", "bot_key", "_key=", "_key ="]
         assignment!(
-            "(?:client[_-])?secret(?:[_-]?(?:access[_-]?)?key)?|token|credentials?|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|(?:signing|encryption|master|app|account|storage|session|license|deploy|webhook|write|ingest|subscription|service|functions|consumer|server|admin|hmac|shared|bot)[_-]?key|service_role|jwt|_auth|auth|connection_?string|_pat|pepper|_salt|hmac|x-(?:auth|session|access)(?:-[a-z]{2,8})?|_key"
+            "(?:client[_-])?secret(?:[_-]?(?:access[_-]?)?key)?|token|credentials?|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|(?:signing|encryption|master|app|account|storage|session|license|deploy|webhook|write|ingest|subscription|service|functions|consumer|server|admin|hmac|(?:pre-?)?shared|bot)[_-]?key|service_role|jwt|_auth|auth|connection_?string|_pat|pepper|_salt|hmac|x-(?:auth|session|access)(?:-[a-z]{2,8})?|_key"
         ),
         ["client_secret: '", "x7kq-2wm9-zr4t", "'"];
 };

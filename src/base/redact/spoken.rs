@@ -19,6 +19,22 @@ pub(super) const PASSWORDS: &[&str] = &[
     "passphrase",
     "pass phrase",
     "passcode",
+    "my pass",
+    "the pass",
+    "your pass",
+    "root pass",
+    "admin pass",
+    "user pass",
+    "db pass",
+    "wifi pass",
+    "wifi key",
+    "wi-fi key",
+    "wpa key",
+    "wpa2 key",
+    "wpa3 key",
+    "wlan key",
+    "network key",
+    "wlan-schlüssel",
     "passwort",
     "kennwort",
     "zugangscode",
@@ -127,8 +143,8 @@ static LINK: StaticRegex = StaticRegex::new(concat!(
     r"(?:[ \t\u{a0}]+[\p{L}\p{M}\p{N}@'’./()-]+){0,6}?",
     r"[ \t\u{a0}]*",
     r"(?:[:=：＝﹕]|->|=>|→|[—–]|-[ \t]|",
-    r"(?i:\b(?:is|are|was|will be|set to|to|now|ist|lautet|war|heißt|est|était|es|era|será|é|è|sono|",
-    r"jest|brzmi|este|to jest|je|är|er|on|van|is nu|olan|dır|là|adalah|ialah|yaitu|это|це|є|есть|будет|είναι|",
+    r"(?i:\b(?:is|are|was|will be|set to|to|now|ist|lautet|war|heißt|est|était|es|és|era|será|é|è|sono|yra|ir|da|është|",
+    r"jest|brzmi|este|to jest|je|är|er|on|van|is nu|olan|dır|là|adalah|ialah|yaitu|это|це|є|е|есть|будет|είναι|",
     r"هي|هو|است|है|हैं|คือ|ni|ta|zu)\b)|是|为|為|就是|は|が|는|은|이|가|を|:)",
     r#"[ \t\u{a0}]*(?:now |still |currently |jetzt |)["'“„«「『`*_]{0,3}"#,
 ));
@@ -143,7 +159,9 @@ pub(super) fn read_password(text: &str, start: usize, found: &mut dyn FnMut(Rang
     let word =
         PASSWORDS.iter().filter(|word| begins(text, start, word)).map(|word| word.len()).max();
     let Some(word) = word else { return };
-    let value = linked(text, start, word).filter(|value| is_password(text, value));
+    let linked = linked(text, start, word);
+    let value = linked.clone().filter(|value| is_password(text, value));
+    let value = value.or_else(|| linked.and_then(|value| in_path(text, &value)));
     let value = value.or_else(|| {
         // The value right behind the word has to be clearer.
         adjacent(text, start + word).filter(|value| is_clear(&text[value.clone()]))
@@ -266,6 +284,16 @@ fn is_password(text: &str, range: &Range<usize>) -> bool {
         && !is_test_password(value)
         && !names_a_secret(value)
         && !is_code(value)
+}
+
+/// The first name of a path, where that is a password.
+fn in_path(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let (first, _) = text[range.clone()].split_once('/')?;
+    let has = |is: fn(&u8) -> bool| first.bytes().any(|byte| is(&byte));
+    let mixed =
+        has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase);
+    let first = range.start..range.start + first.len();
+    (mixed && first.len() >= 8 && is_password(text, &first)).then_some(first)
 }
 
 /// Whether a value that only a word announces is a password all the same.

@@ -112,6 +112,58 @@ pub(super) fn after_pat(candidate: &Candidate) -> bool {
     })
 }
 
+/// Accepts the second half of an application's token: its number and a bar stand before it.
+pub(super) fn after_an_app_id(candidate: &Candidate) -> bool {
+    let before = &candidate.text[..candidate.start];
+    let Some(before) = before.strip_suffix('|').or_else(|| before.strip_suffix("%7C")) else {
+        return false;
+    };
+    let digits = before.bytes().rev().take(17).take_while(u8::is_ascii_digit).count();
+    (15..=16).contains(&digits) && mixed(candidate)
+}
+
+/// Accepts a value that mixes letters and digits all over.
+pub(super) fn random_value(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    is_random(value.rsplit(['/', '%']).next().unwrap_or(value)) || is_random(value)
+}
+
+/// Accepts what stands behind a service's name, if it looks like a key and the words between do not
+/// say that it is something else.
+pub(super) fn service_key(candidate: &Candidate) -> bool {
+    const OTHERS: &[&str] = &[
+        "id", "ids", "sha", "sha1", "sha256", "hash", "commit", "ref", "rev", "revision",
+        "version", "digest", "url", "uri", "image", "file", "path", "checksum", "etag", "trace",
+        "span", "uuid", "fingerprint", "public", "project", "account", "build", "tag", "branch",
+        "host", "name", "user", "integrity", "cache", "anonymous", "client_id",
+    ];
+    let value = candidate.value();
+    let name = candidate.text[candidate.start..candidate.range.start].to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    if is_placeholder(value) || words.clone().any(|word| OTHERS.contains(&word)) {
+        return false;
+    }
+    let uuid = value.len() == 36 && value.bytes().filter(|byte| *byte == b'-').count() == 4;
+    match uuid {
+        true => words.any(|word| ["key", "token", "secret", "api", "apikey"].contains(&word)),
+        false => is_random(value) && !value.starts_with("sha"),
+    }
+}
+
+/// Accepts what a script types where a password is asked for.
+pub(super) fn typed(candidate: &Candidate) -> bool {
+    let before = &candidate.text[..candidate.start];
+    let near = before.char_indices().rev().nth(300).map_or(before, |(at, _)| &before[at..]);
+    let value = candidate.value();
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    (near.contains("assword") || near.contains("spawn"))
+        && has(u8::is_ascii_alphabetic)
+        && (has(u8::is_ascii_digit) || value.contains(|c| "!@#$%^&*+~?".contains(c)))
+        && !value.starts_with(['$', '/', '.', '-'])
+        && !is_placeholder(value)
+        && !is_test_password(value)
+}
+
 /// Accepts the password of a dialogue: `USER` stands just before it.
 pub(super) fn after_user(candidate: &Candidate) -> bool {
     let mut from = candidate.start.saturating_sub(80);
@@ -174,16 +226,24 @@ pub(super) fn session_id(candidate: &Candidate) -> bool {
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
         && !is_wordy(value)
         && !is_placeholder(value)
-        && !(general && (uuid || value.len() < 20 || value.contains('/') || name.contains(':')))
+        && !(general && (uuid || value.len() < 20 || is_path(value) || name.contains(':')))
+}
+
+/// Whether a value is a path, rather than random and in one.
+fn is_path(value: &str) -> bool {
+    value.split_once('/').is_some_and(|(first, _)| !is_random(first))
 }
 
 /// Accepts a password that its statement leaves no doubt about.
 pub(super) fn password_line(candidate: &Candidate) -> bool {
+    token(candidate) && argument(candidate)
+}
+
+/// Accepts a password among the arguments of a call that takes one.
+pub(super) fn argument(candidate: &Candidate) -> bool {
     let value = candidate.value();
-    let starts_a_word = token(candidate);
     let is_short_word = value.len() < 8 && value.bytes().all(|byte| byte.is_ascii_lowercase());
-    starts_a_word
-        && !is_placeholder(value)
+    !is_placeholder(value)
         && !is_test_password(value)
         && !is_plain(value)
         && !value.contains(char::is_whitespace)
@@ -385,6 +445,7 @@ pub(super) fn secret(candidate: &Candidate) -> bool {
 /// `hazel-crane-over-9-hills`: words that somebody made a secret of.
 fn is_long_phrase(candidate: &Candidate) -> bool {
     let value = candidate.value().to_ascii_lowercase();
+    let value = value.split('/').next().unwrap_or(&value);
     let here = candidate.text[candidate.start..].get(..6);
     let tells =
         ["test", "secret", "key", "token", "demo", "local", "dev", "fake", "mock", "sample"];
