@@ -561,7 +561,9 @@ fn memory_table(layers: &Layers<'_>, path: &Path, text: &str) -> Result<(Table, 
 /// What a memory's file may claim: without what is not its to say, and without what nobody knows.
 fn claims(path: &Path, mut table: Table, known: &Table, warnings: &mut Vec<String>) -> Table {
     for key in YOURS_ONLY {
-        if take(&mut table, key).is_some() {
+        // A heading with nothing below it claims nothing: the template has one.
+        let claims = |value: &Value| value.as_table().is_none_or(|below| !below.is_empty());
+        if take(&mut table, key).as_ref().is_some_and(claims) {
             let why = match *key {
                 FOLDERS => "names what is copied, and words of it are synced",
                 RAW => "sends away what is not redacted",
@@ -772,6 +774,18 @@ mod tests {
             assert!(!loaded.warnings.is_empty() || !loaded.waiting.is_empty());
             assert!(claimed(&nothing, broken, "", false).is_err(), "{:.20}", broken);
         }
+    }
+
+    #[test]
+    fn a_template_with_one_setting_changed_is_no_reason_to_warn() {
+        let file = TEMPLATE.replacen("\n#budget = 600\n", "\nbudget = 500\n", 1);
+        assert_ne!(file, TEMPLATE);
+        for file in [file.clone(), file.replace('\n', "\r\n")] {
+            let (settings, warnings) = load(&file, "").unwrap();
+            assert_eq!((settings.distribute.budget, warnings), (500, Vec::new()));
+        }
+        let (_, warnings) = load("[team]\nname = 'ana'\n", "").unwrap();
+        assert!(warnings[0].contains("`team` says what others get"), "{warnings:?}");
     }
 
     #[test]

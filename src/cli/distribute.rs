@@ -68,7 +68,10 @@ fn files_by_text(report: &DistributeReport) -> Vec<(&str, Vec<&ChangedFile>)> {
 fn why_nothing(report: &DistributeReport, app: &App) -> Option<String> {
     const MOST: usize = 5;
     let DistributeReport { ready, without_folder: without, unchanged, .. } = report;
-    if !report.files.is_empty() || *unchanged > 0 || !report.refused.is_empty() {
+    if !report.files.is_empty()
+        || !report.refused.is_empty()
+        || *unchanged > 0 && without.is_empty()
+    {
         return None;
     }
     if *ready == 0 {
@@ -82,6 +85,9 @@ fn why_nothing(report: &DistributeReport, app: &App) -> Option<String> {
     match without.len() {
         0 => None,
         1 => Some(format!("the project {names} has no folder on this machine")),
+        many if *unchanged > 0 => {
+            Some(format!("{many} projects have no folder on this machine: {names}"))
+        }
         many => Some(format!("{many} projects, none has its folder on this machine: {names}")),
     }
 }

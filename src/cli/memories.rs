@@ -37,6 +37,10 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
             _ if text.trim().is_empty() => None,
             // A command may stand on several lines.
             Err(err) if err.is_eof() && !is_end && said.len() < LONGEST => continue,
+            Err(_) if said.len() >= LONGEST => {
+                skip_line(&mut input).context(|| "cannot read the commands".into())?;
+                Some(Err(format!("this is no command: it has more than {LONGEST} bytes")))
+            }
             Err(err) => Some(Err(no_command(&err))),
             Ok(command) => Some(memory.memories(&command).map_err(|error| error.to_string())),
         };
@@ -50,6 +54,20 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         }
         if is_end {
             return Ok(failed.into());
+        }
+    }
+}
+
+/// Reads to the end of a line that is too long to be kept.
+fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let read = input.fill_buf()?;
+        let end = read.iter().position(|byte| *byte == b'\n');
+        let (used, is_end) =
+            (end.map_or(read.len(), |at| at + 1), end.is_some() || read.is_empty());
+        input.consume(used);
+        if is_end {
+            return Ok(());
         }
     }
 }

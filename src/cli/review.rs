@@ -166,7 +166,9 @@ fn finish(report: &ReviewReport, app: &App) -> u8 {
             report.left
         ));
         if report.queued > 0 {
-            app.note(format!("{} wait for your program", output::count(report.queued, "decision")));
+            let verb = if report.queued == 1 { "waits" } else { "wait" };
+            let count = output::count(report.queued, "decision");
+            app.note(format!("{count} {verb} for your program"));
         }
         if count(Action::Approve) + count(Action::Retire) > 0 {
             app.note(format!("next: `{} distribute`", app.program()));

@@ -119,6 +119,15 @@ pub fn check_command(command: &str) -> Option<String> {
     (!plain.contains('`') && plain.len() <= 90).then_some(plain)
 }
 
+/// Whether a command line ends well however the check in it ended: `cargo test | tail`.
+pub fn hides_end(command: &str) -> bool {
+    static HIDES: StaticRegex = StaticRegex::new(
+        r"\|&?\s*(?:tail|head|grep|rg|tee|cat|sed|awk|sort|uniq|wc|cut|less|jq)\b|\|\|\s*(?:true|:|echo)|;\s*(?:true|echo)\b",
+    );
+    static TELLS: StaticRegex = StaticRegex::new(r"(?i)\bpipefail\b|\bPIPESTATUS\b");
+    HIDES.is_match(command) && !TELLS.is_match(command)
+}
+
 /// Whether a command only looks at something: that it finds nothing is no failure.
 pub fn looks_only(command: &str) -> bool {
     static LOOKS: StaticRegex = StaticRegex::new(

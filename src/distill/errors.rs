@@ -56,12 +56,14 @@ pub fn in_failure(output: &str) -> Vec<ErrorLine> {
     }
     let mut strong: Vec<&str> =
         lines().filter(|line| is_strong(line) || is_failed_hook(line)).take(12).collect();
+    strong.retain(|line| !is_provoked(output, line));
     // What only says that something failed comes last; what an error is, before where it was.
     strong.sort_by_key(|line| (is_general(line), !begins_with_error(line)));
     let chosen = if strong.is_empty() {
         let few = output.lines().count() <= 3;
         let first = || lines().next().filter(|line| few && line.split_whitespace().count() >= 3);
-        lines().find(|line| says_why(line)).or_else(first).into_iter().collect()
+        let mut why = lines().filter(|line| says_why(line)).take(12);
+        why.find(|line| !is_provoked(output, line)).or_else(first).into_iter().collect()
     } else {
         strong
     };
@@ -150,7 +152,18 @@ fn error_line(line: &str, met: Met) -> ErrorLine {
     static PYTEST: StaticRegex = StaticRegex::new(r"^E\s{2,}");
     let line = without_colours(line);
     let line = PYTEST.replace(&line, "");
-    ErrorLine { fingerprint: fingerprint(&line), sample: text::one_line(&line, 200), met }
+    let line = without_wrapper(&line);
+    ErrorLine { fingerprint: fingerprint(line), sample: text::one_line(line, 200), met }
+}
+
+/// What a program said, without what Codex says of every command that fails in its sandbox.
+pub fn without_wrapper(line: &str) -> &str {
+    static WRAPPER: StaticRegex = StaticRegex::new(
+        r"(?i)^failed in sandbox \w+ with execution error: (?:sandbox denied exec error, exit code: \S+, stdout: .*?, stderr: )?(?:bash: (?:line \S+ )?)?",
+    );
+    let end = WRAPPER.find(line).map_or(0, |found| found.end());
+    // Where nothing but the wrapper stands in the line, that is what there is.
+    if line[end..].trim().is_empty() { line } else { &line[end..] }
 }
 
 /// A line without the colours of a terminal.
@@ -214,7 +227,7 @@ fn is_worth(line: &str) -> bool {
     );
     // Code that may fail, a line of a list of commits, the head of a table.
     static SHOWN: StaticRegex = StaticRegex::new(
-        r"\w\.Errorf?\(|^\s*\d+\s*[│┃]|^\*\s@\w|^[0-9a-f]{7,40} |^PID\b|^(?i:error|errors|\(none\))$",
+        r"\w\.Errorf?\(|^\s*\d+\s*[|│┃]|^\*\s@\w|^[0-9a-f]{7,40} |^PID\b|^(?i:error|errors|\(none\))$",
     );
     let start = line.trim();
     start.len() > 3
@@ -246,6 +259,23 @@ fn is_strong(line: &str) -> bool {
               | \blint/\w+/\w+ | \bERR_[A-Z]",
     );
     begins_with_error(line) || STRONG.is_match(line)
+}
+
+/// Whether a test makes an error on purpose: the source that its runner shows with it builds the
+/// error as a value, and throws nothing.
+fn is_provoked(output: &str, line: &str) -> bool {
+    // `186 |     submitJobError: new Error("Job queue is full"),`
+    static SOURCE: StaticRegex = StaticRegex::new(r"^\s*>?\s*\d+\s*[|│┃]");
+    static THROWS: StaticRegex = StaticRegex::new(r"\b(?:throw|raise|panic|bail|abort|exit)\b");
+    let said = line.split_once(": ").map_or(line, |(_, said)| said).trim();
+    said.len() >= 8
+        && output.contains(said)
+        && output.lines().any(|source| {
+            let quotes = |at: usize| source[..at].ends_with(['"', '\'', '`']);
+            source.find(said).is_some_and(quotes)
+                && SOURCE.is_match(source)
+                && !THROWS.is_match(source)
+        })
 }
 
 /// Whether a line is a hook's verdict: `Lint.............Failed`.
@@ -364,6 +394,35 @@ mod tests {
         ] {
             assert_eq!(find(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn an_error_that_a_test_makes_on_purpose_is_none() {
+        let shown = |source: &str| {
+            format!(
+                "{source}\n          ^\nerror: The berth queue is full\n      at <anonymous> (pier.test.ts:186:25)\n"
+            )
+        };
+        let built = shown("186 |     berthError: new Error(\"The berth queue is full\"),");
+        assert_eq!(find(&built), None);
+        let other = format!("{built}error: no berth is left\n");
+        check(&other, "error: no berth is left");
+        check(
+            &shown("12 |     throw new Error(\"The berth queue is full\");"),
+            "error: The berth queue is full",
+        );
+    }
+
+    #[test]
+    fn what_codex_says_of_every_command_is_left_out() {
+        let wrapped = "failed in sandbox LinuxSeccomp with execution error: sandbox denied exec error, exit code: 127, stdout: , stderr: bash: line 1: tide: command not found";
+        check(wrapped, "tide: command not found");
+        check(
+            "failed in sandbox None with execution error: command timed out",
+            "command timed out",
+        );
+        let stored = "failed in sandbox linuxseccomp with execution error: sandbox denied exec error, exit code: _, stdout: , stderr: bash: line _: tide: command not found";
+        assert_eq!(without_wrapper(stored), "tide: command not found");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::distill::signals::SignalCounter;
 use crate::distill::steps::{Outcome, Step, StepKind, ToolCall};
 use crate::distill::test_runs::{self, Verdict};
 use crate::distill::work_tree::WorkTree;
-use crate::distill::{prompts, replies, tools, words};
+use crate::distill::{prompts, remarks, replies, tools, words};
 use crate::model::digest::{ClaimKind, Origin};
 use crate::model::evidence::FileState;
 use crate::model::session::{Action, Actor, FileChange};
@@ -618,7 +618,13 @@ impl EpisodeFacts {
         }
         let works = verdict.map_or(!failed, |verdict| verdict.passed);
         if works && !failed && self.checks.len() < MOST_IN_A_LIST {
-            self.checks.extend(commands::check_command(command));
+            let has_tally = verdict.is_some_and(|verdict| !verdict.summary.is_empty());
+            let is_proof = || {
+                has_tally
+                    || !commands::hides_end(command)
+                    || !remarks::prints_failure(command, &result.text)
+            };
+            self.checks.extend(commands::check_command(command).filter(|_| is_proof()));
         }
         if let Some(url) = commands::opened_in(command, &result.text).filter(|_| !failed) {
             keep(&mut self.opened, url);

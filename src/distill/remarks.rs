@@ -491,7 +491,7 @@ fn lines_of(output: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether a check that did not end in failure printed one: `just lint | tail`.
-fn prints_failure(command: &str, output: &str) -> bool {
+pub fn prints_failure(command: &str, output: &str) -> bool {
     // `day.go:3:4: missing cases in switch (exhaustive)`
     static FINDING: StaticRegex =
         StaticRegex::new(r"(?m)^\s*(?:\S+ )?\S+\.\w{1,5}:\d+:\d+:?\s.{5,200}\([\w/-]+\)\s*$");

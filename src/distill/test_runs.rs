@@ -3,7 +3,8 @@
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::distill::commands::is_test_command;
+use crate::distill::commands::{self, is_test_command};
+use crate::distill::errors;
 use crate::distill::steps::ToolCall;
 use crate::model::session::Action;
 
@@ -36,6 +37,9 @@ pub fn verdict(call: &ToolCall) -> Option<Verdict> {
         (None, true) if never_ran(&answer.text) => None,
         (None, true) => Some(Verdict { passed: false, summary: String::new() }),
         (None, false) if found_no_tests(&answer.text) => None,
+        // Behind a pipe nothing but the runner's own words tells how it ended.
+        (None, false) if commands::hides_end(command) => errors::in_success(command, &answer.text)
+            .map(|_| Verdict { passed: false, summary: String::new() }),
         (None, false) if answer.text.trim().is_empty() || answer.exit_code == Some(0) => {
             Some(Verdict { passed: true, summary: String::new() })
         }
@@ -239,6 +243,11 @@ mod tests {
             ),
             Some(false)
         );
+        // A pipe, and no tally: what was printed may say that it failed, and else nothing does.
+        let hidden = "cargo test 2>&1 | tail -3";
+        assert_eq!(run(hidden, "error[E0425]: cannot find value `tide`", Some(0)), Some(false));
+        assert_eq!(run(hidden, "    Finished in 2 s", Some(0)), None);
+        assert_eq!(run("set -o pipefail; cargo test | tail -3", "ok", Some(0)), Some(true));
         // Nothing to run, stopped, or never begun: no verdict.
         assert_eq!(run("npx jest day", "No tests found, exiting with code 0", Some(0)), None);
         assert_eq!(run("cargo test", "running 3 tests", Some(124)), None);

@@ -12,6 +12,8 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
 use super::tools::{self, Asked};
+use crate::base::text;
+
 use super::{Served, answers, inbox, memory_tool, prompts, resources, run_blocking};
 
 /// When to use the tools, for the agent's context.
@@ -19,6 +21,9 @@ const INSTRUCTIONS: &str = include_str!("../../templates/mcp/instructions.md");
 /// How long a client may keep the lists of tools, templates and prompts: they never change while a
 /// server runs.
 const AN_HOUR: u64 = 3_600_000;
+
+/// How long a client's name is shown.
+const LONGEST_NAME: usize = 40;
 
 /// The server.
 pub struct Server {
@@ -38,7 +43,8 @@ impl Server {
 
     /// Who asks, and about which memory.
     pub fn asked(&self, context: &RequestContext<RoleServer>) -> Asked {
-        let client = context.client_info().map(|info| answers::shown(&info.name));
+        // One word: a client's name may read as the person's own, or as a line of a page.
+        let client = context.client_info().map(|info| text::slug(&info.name, LONGEST_NAME));
         Asked { served: self.served.clone(), client: client.unwrap_or_default() }
     }
 

@@ -13,6 +13,9 @@ use crate::model::ids::SessionId;
 use crate::models::digest as writing;
 use crate::models::reply::RefusedLine;
 
+/// A page has room for fewer.
+const MOST_LINES: usize = 40;
+
 /// Lines for one session.
 #[derive(Debug, Clone, Default)]
 pub struct AnnotateRequest {
@@ -54,6 +57,11 @@ impl Memory {
         let session = forget::named(self.store(), request.session.trim())?;
         if request.lines.is_empty() {
             return Err(Error::usage("there are no lines").hint("propose at least one"));
+        }
+        if request.lines.len() > MOST_LINES {
+            return Err(Error::usage(format!("there are {} lines", request.lines.len()))
+                .because(format!("a digest takes in {MOST_LINES} at once"))
+                .hint("propose the best of them"));
         }
         let redactor = self.redactor()?;
         let clean = |line: ProposedLine| ProposedLine {

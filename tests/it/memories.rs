@@ -46,6 +46,18 @@ fn refused(desk: &Desk, command: Value, says: &str) {
     assert_eq!(said, says);
 }
 
+#[test]
+fn a_command_that_is_too_long_gets_one_answer() {
+    let desk = desk();
+    let long = create("/memories/long.md", &"x".repeat(9 << 20));
+    let (answers, code) = send(&desk, &format!("{long}\n{}\n", view("/memories/long.md")));
+    let said: Vec<&str> = answers.iter().map(|one| one["content"].as_str().unwrap()).collect();
+    let [long, after] = said[..] else { panic!("{said:?}") };
+    assert!(long.contains("more than 4194304 bytes"), "{long}");
+    assert!(after.contains("does not exist"), "{after}");
+    assert_eq!(code, Some(1));
+}
+
 fn desk() -> Desk {
     let desk = Desk::in_memory();
     desk.memtree(["init"]).success();

@@ -453,6 +453,28 @@ fn files_that_cannot_be_used_are_named_and_left_alone() {
         assert!(fs::symlink_metadata(&claude).unwrap().is_symlink());
         fs::remove_file(&claude).unwrap();
     }
+    #[cfg(unix)]
+    {
+        // Nor is a folder of rules or skills that is really somebody else's.
+        let page = format!("patterns/catalog/{push}.md");
+        let text = it.desk.read(&page);
+        let (start, end) = (text.find("## What to do").unwrap(), text.find("## Evidence").unwrap());
+        let steps = "## What to do\n\n- Fetch.\n- Rebase.\n- Push again.\n\n";
+        it.desk.write(&page, format!("{}{steps}{}", &text[..start], &text[end..]));
+        it.desk.memtree(["review", "--approve", &push]).success();
+        let theirs = it.desk.root().join("theirs");
+        fs::create_dir(&theirs).unwrap();
+        std::os::unix::fs::symlink(&theirs, it.project("pier").join(".claude")).unwrap();
+        let reasons = refused();
+        assert!(
+            reasons.iter().any(|it| it.contains("a folder on the way is a link")),
+            "{reasons:?}"
+        );
+        assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
+        fs::remove_file(it.project("pier").join(".claude")).unwrap();
+        it.desk.write(&page, text);
+        it.desk.memtree(["review", "--approve", &push]).success();
+    }
     fs::write(&claude, "mine\n").unwrap();
     let mut permissions = fs::metadata(&claude).unwrap().permissions();
     permissions.set_readonly(true);

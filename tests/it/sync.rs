@@ -137,7 +137,9 @@ fn secrets_and_raw_stop_it_and_nothing_is_pushed() {
     left.memtree(["sync"]).code(1).stderr_has(&raw);
     left.git(["rm", "-r", "-q", "--cached", "sessions/SES1_left_SP1C1/snapshot/raw"]);
     left.git(["commit", "--quiet", "--message", "no raw"]);
-    left.memtree(["sync"]).code(1).stderr_has(&raw).stderr_has("reset --soft origin/");
+    // What came to the remote meanwhile is not to be taken back.
+    let base = format!("reset --soft {}", &before[..10]);
+    left.memtree(["sync"]).code(1).stderr_has(&raw).stderr_has(&base);
     assert_eq!(net.remote_commit(), before, "nothing was pushed");
     left.git(["reset", "--quiet", "--soft", "origin/main"]);
     left.memtree(["sync"]).success();
@@ -317,6 +319,27 @@ fn a_changed_gitattributes_or_gitignore_lets_nothing_slip() {
 }
 
 #[test]
+fn raw_that_git_would_take_is_not_left_in_its_index() {
+    let net = Net::of(&["left"]);
+    let left = &net.desks[0];
+    swept(left, "Which rope holds the mast?");
+    left.memtree(["sync"]).success();
+    let raw = format!("sessions/SES1_left_SP1C1/snapshot/raw/{ID}.jsonl");
+    // Both that keep it out are gone: somebody's clean-up, and a changed list.
+    let guard = left.store().join("sessions/SES1_left_SP1C1/snapshot/raw/.gitignore");
+    fs::remove_file(guard).unwrap();
+    left.write(".gitignore", "/.memtree/\n");
+    left.memtree(["sync"]).code(1).stderr_has(&raw).stderr_has("must stay on this device");
+    // Who goes on with plain git sends nothing of it.
+    assert!(!left.git(["ls-files"]).contains("/snapshot/raw/"));
+    left.git(["commit", "--quiet", "--message", "by hand"]);
+    assert!(!left.git(["ls-tree", "-r", "--name-only", "HEAD"]).contains("/snapshot/raw/"));
+    left.memtree(["doctor", "--fix"]).any();
+    left.git(["checkout", "--quiet", "HEAD~1", "--", ".gitignore"]);
+    left.memtree(["sync"]).success();
+}
+
+#[test]
 fn names_that_only_case_tells_apart_are_noticed() {
     let net = Net::of(&["left", "Left"]);
     let [left, other] = net.desks.as_slice() else { unreachable!() };
@@ -428,6 +451,14 @@ fn nothing_is_merged_over_what_somebody_has_staged() {
     assert_eq!(git(&work, &["status", "--porcelain"]), "A  mine.rs\n", "it is still staged");
     git(&work, &["commit", "--quiet", "--message", "mine"]);
     right.memtree(["--store", store, "sync"]).success().stdout_has("pushed");
+    // Nor over what is only changed, where there is nothing to merge but to go on.
+    left.memtree(["sync"]).success();
+    fs::write(left.store().join("mine.rs"), "fn theirs() {}\n").unwrap();
+    left.memtree(["sync"]).success();
+    fs::write(work.join("mine.rs"), "fn mine() { todo!() }\n").unwrap();
+    let told = right.memtree(["--store", store, "sync"]).code(1);
+    assert!(told.stderr.contains("commit or stash them"), "{}", told.stderr);
+    assert_eq!(git(&work, &["status", "--porcelain"]), " M mine.rs\n");
 }
 
 #[test]

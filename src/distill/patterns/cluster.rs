@@ -139,7 +139,9 @@ fn evidence(signals: &[Signal]) -> Vec<Sighting> {
     let mut of_session: BTreeMap<usize, &Signal> = BTreeMap::new();
     for signal in signals {
         let best = of_session.entry(signal.at).or_insert(signal);
-        if signal.sighting.times > best.sighting.times {
+        // Of equals, the one that says something.
+        let weight = |signal: &Signal| (signal.sighting.times, !signal.sighting.detail.is_empty());
+        if weight(signal) > weight(best) {
             *best = signal;
         }
     }
@@ -178,13 +180,19 @@ fn words(
             };
             let title = format!("The person stops or refuses {call}");
             let last = what.rsplit(' ').next().unwrap_or(what).to_lowercase();
-            let why = evidence.iter().map(|one| one.detail.as_str());
-            let why = why.into_iter().find(|said| said.to_lowercase().contains(&last));
+            let is_edit = what == "an edit";
+            let is_why = |said: &&str| match is_edit {
+                true => !said.is_empty(),
+                false => said.to_lowercase().contains(&last),
+            };
+            let why = evidence.iter().map(|one| one.detail.as_str()).find(is_why);
             let why = why.map(|said| format!(", last with “{}”", text::one_line(said, 120)));
             let why = why.unwrap_or_default();
-            let advice =
-                format!("Ask first: the person stopped {call} in {sessions} sessions{why}.");
-            (title, advice)
+            let first = match is_edit {
+                true => "Say what is going to change before it is edited",
+                false => "Ask first",
+            };
+            (title, format!("{first}: the person stopped {call} in {sessions} sessions{why}."))
         }
         SignalKind::SaidAgain => {
             let words = text::one_line(said().unwrap_or(locus), 160);

@@ -17,6 +17,8 @@ use crate::model::signals::Solved;
 
 /// How many fixes a candidate names.
 const MOST: usize = 3;
+/// So many words of an error, as they stand there, name it.
+const FEWEST_WORDS: usize = 3;
 /// How many of the latest sessions are asked for theirs.
 const MOST_READ: usize = 40;
 
@@ -36,14 +38,11 @@ pub fn of(locus: &str, signals: &[Signal], sessions: &[&Observed]) -> Vec<Fix> {
         let of_locus =
             errors.filter(|error| loci::of_error(&error.fingerprint).as_deref() == Some(locus));
         for error in of_locus {
-            let lesson = session
-                .lessons
-                .iter()
-                .find(|(_, lesson)| similar::is_about(lesson, &error.fingerprint));
+            let lesson = lesson_on(session, &error.fingerprint, locus);
             let solved = error.solved.as_ref();
             let episode = match (solved, lesson) {
                 (Some(solved), _) => solved.episode,
-                (None, Some((episode, _))) => *episode,
+                (None, Some((episode, _))) => episode,
                 (None, None) => continue,
             };
             let fix = Fix {
@@ -61,6 +60,25 @@ pub fn of(locus: &str, signals: &[Signal], sessions: &[&Observed]) -> Vec<Fix> {
     }
     fixes.sort_by_key(|(at, fix)| (!fix.held(), fix.lesson.is_empty(), std::cmp::Reverse(*at)));
     fixes.into_iter().map(|(_, fix)| fix).take(MOST).collect()
+}
+
+/// What a session learnt of an error: what the calls themselves show (one form of a command failed
+/// with it, another worked), or else what the agent said.
+fn lesson_on<'s>(
+    session: &'s Observed,
+    fingerprint: &str,
+    locus: &str,
+) -> Option<(EpisodeId, &'s str)> {
+    let named = Named::of(fingerprint);
+    let shown = session.learnt.iter().filter(|claim| claim.origin == Origin::Tool);
+    let mut shown = shown.filter(|claim| named.is_in(&claim.text));
+    let said = || {
+        session.lessons.iter().find(|(_, lesson)| {
+            similar::is_about(lesson, fingerprint) && !loci::is_of_another_class(lesson, locus)
+        })
+    };
+    let shown = shown.next().map(|claim| (claim.episode, claim.text.as_str()));
+    shown.or_else(|| said().map(|(episode, text)| (*episode, text.as_str())))
 }
 
 /// A session that met an error, and what came of it.
@@ -225,8 +243,12 @@ fn shown(fingerprint: &str) -> String {
     fingerprint.replace('_', "…")
 }
 
-/// Whether two errors say the same but for some words: most of the telling ones are in both.
+/// Whether two errors say the same but for some words: most of the telling ones are in both, or
+/// what is looked for is a stretch of the error, as a person remembers it.
 fn is_same_in_other_words(error: &str, other: &str) -> bool {
+    if other.split_whitespace().count() >= FEWEST_WORDS && error.contains(other) {
+        return true;
+    }
     let (a, b) = (words::telling(error), words::telling(other));
     let shared = a.iter().filter(|word| b.contains(word)).count();
     shared >= 3 && shared * 4 >= 3 * a.len().max(b.len())
@@ -334,11 +356,33 @@ mod tests {
             met.iter().map(|one| (one.flavor.as_str(), one.solved, one.held)).collect();
         assert_eq!(told, [("codex", true, true), ("claude", true, false), ("grok", false, false)]);
         assert_eq!(met[1].came_back_in.as_ref(), Some(&all[2].session));
+        // What a person remembers of it is enough.
+        let begun = "error: the lock of the day is already held";
+        assert_eq!(after(&Wanted::of(begun), &all).len(), 3);
         // In other words it is still the same; another error is not.
         let other = "fatal: lock of the day is held by another writer already";
         assert_eq!(after(&Wanted::of(other), &all).iter().filter(|one| !one.same).count(), 3);
         let unmet = Wanted::of("error: the day has no header and cannot be read");
         assert!(after(&unmet, &all).is_empty());
+    }
+
+    #[test]
+    fn what_the_calls_show_is_a_fix_and_what_is_said_of_another_error_is_none() {
+        let mut one = session(0, "boats", "claude", None);
+        let said = "ImportError: libhorn.so.1: cannot open shared object file: No such file or directory \
+                    → the horn is loaded too early";
+        one.lessons = vec![(EpisodeId(3), said.to_string())];
+        let missing = "horn: no such file or directory";
+        assert_eq!(lesson_on(&one, missing, "path not found"), None);
+        let said = "The horn is no file or directory there: it is in `deck/`";
+        one.lessons = vec![(EpisodeId(3), said.to_string())];
+        assert_eq!(lesson_on(&one, missing, "path not found"), Some((EpisodeId(3), said)));
+        let text =
+            "`wrap bell run` fails (error: unrecognized subcommand 'bell') → `bell run` works";
+        let (kind, origin, episode) = (ClaimKind::Lesson, Origin::Tool, EpisodeId(2));
+        one.learnt = vec![Claim { kind, text: text.into(), episode, origin }];
+        let met = "error: unrecognized subcommand 'bell'";
+        assert_eq!(lesson_on(&one, met, "command not found"), Some((EpisodeId(2), text)));
     }
 
     #[test]

@@ -155,10 +155,21 @@ static CLASS_SET: LazyLock<RegexSet> = LazyLock::new(|| {
 /// The locus of an error: the name of its class, or else its fingerprint; none where it says
 /// nothing that could come again.
 pub fn of_error(fingerprint: &str) -> Option<String> {
-    if let Some(class) = CLASS_SET.matches(fingerprint).into_iter().next() {
-        return Some(CLASSES[class].name.to_string());
+    let fingerprint = errors::without_wrapper(fingerprint);
+    if let Some(class) = class_of(fingerprint) {
+        return Some(class.name.to_string());
     }
     (!is_noise(fingerprint)).then(|| fingerprint.to_string())
+}
+
+/// The class that a text is about, by its fingerprint.
+fn class_of(fingerprint: &str) -> Option<&'static Class> {
+    CLASS_SET.matches(fingerprint).into_iter().next().map(|class| &CLASSES[class])
+}
+
+/// Whether what was learnt speaks of another class of errors than a locus.
+pub fn is_of_another_class(lesson: &str, locus: &str) -> bool {
+    class_of(&errors::fingerprint(lesson)).is_some_and(|class| class.name != locus)
 }
 
 /// The class with a name.
@@ -210,6 +221,9 @@ mod tests {
         let said =
             "ImportError: libEGL.so.1: cannot open shared object file: No such file or directory";
         assert_eq!(of_error(&errors::fingerprint(said)).as_deref(), Some("library not found"));
+        assert!(is_of_another_class(said, "path not found"));
+        assert!(!is_of_another_class(said, "library not found"));
+        assert!(!is_of_another_class("The root was wrong", "path not found"));
         let own = "error: the lock of the day is already held by another writer";
         assert_eq!(of_error(own).as_deref(), Some(own));
     }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::base::static_regex::StaticRegex;
-use crate::distill::commands;
 use crate::distill::patterns::similar::Groups;
 use crate::distill::patterns::{Observed, loci};
+use crate::distill::{commands, errors};
 use crate::model::digest::Outcome;
 use crate::model::ids::EpisodeId;
 use crate::model::pattern::{PatternKey, Polarity, Sighting, SignalKind, Thresholds};
@@ -98,7 +98,7 @@ impl Reader<'_> {
     fn errors(&mut self) {
         for error in &self.session.signals.errors {
             let Some(locus) = loci::of_error(&error.fingerprint) else { continue };
-            let detail = error.fingerprint.as_str();
+            let detail = errors::without_wrapper(&error.fingerprint);
             let shown = Shown { episode: Some(error.episode), times: error.times, detail };
             self.problem(SignalKind::RecurringError, &locus, shown);
         }
@@ -107,8 +107,14 @@ impl Reader<'_> {
     /// Where the person stepped in, and what they wish from now on.
     fn corrections(&mut self, groups: &mut Groups) {
         let session = self.session;
-        for one in &session.signals.corrections {
-            let shown = Shown { episode: Some(one.episode), times: 1, detail: &one.said };
+        let corrections = &session.signals.corrections;
+        for (at, one) in corrections.iter().enumerate() {
+            // A no is followed by the stop that it is, and only there by the reason.
+            let stop = corrections.get(at + 1).filter(|next| {
+                one.said.is_empty() && next.episode == one.episode && next.call == one.call
+            });
+            let detail = &stop.unwrap_or(one).said;
+            let shown = Shown { episode: Some(one.episode), times: 1, detail };
             match one.kind {
                 CorrectionKind::Refused | CorrectionKind::Interrupted => {
                     // An interruption stops whatever runs; it is about the call only where the

@@ -62,6 +62,14 @@ pub fn is_about(sentence: &str, other: &str) -> bool {
     shared >= FEWEST && shared * 3 >= a.len().min(b.len())
 }
 
+/// Whether two titles say nearly the same: what they name as code is the same, too.
+pub fn is_nearly(title: &str, other: &str) -> bool {
+    let named = |title: &str| -> Vec<String> {
+        title.split('`').skip(1).step_by(2).map(str::to_string).collect()
+    };
+    named(title) == named(other) && is_about(title, other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -77,5 +85,8 @@ mod tests {
             "lock the daily header first",
             "the header was lost without a daily lock"
         ));
+        let check = |project: &str| format!("In `{project}`, `just test` is the check that passes");
+        assert!(is_nearly(&check("pier"), "In `pier`, what passes is the check `just test`"));
+        assert!(!is_nearly(&check("pier"), &check("quay")));
     }
 }

@@ -38,6 +38,16 @@ pub fn is_only_front_matter(text: &str) -> bool {
     inner.is_some_and(|inner| !inner.contains("\n---"))
 }
 
+/// Whether a folder between a project and one of its files is a link to somewhere else: what would
+/// be written there is another project's, or everybody's.
+fn leads_out(root: &Path, path: &Path) -> bool {
+    let there = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+    match (there, root.canonicalize()) {
+        (Some(there), Ok(root)) => !there.starts_with(&root),
+        _ => false,
+    }
+}
+
 /// Looks at a file of a project; says why it cannot be used. A link within the project is followed,
 /// and a CLAUDE.md that imports AGENTS.md stands for it.
 pub fn read_place(root: &Path, name: &str) -> Result<Place, String> {
@@ -45,8 +55,13 @@ pub fn read_place(root: &Path, name: &str) -> Result<Place, String> {
     let header = Cow::Borrowed(if name.ends_with(".mdc") { CURSOR } else { "" });
     let new =
         |path: PathBuf| Place { path, text: None, is_read_only: false, header: header.clone() };
-    let Ok(metadata) = files::symlink_metadata(&path) else { return Ok(new(path)) };
     let shown = path.display().to_string();
+    if leads_out(root, &path) {
+        return Err(format!(
+            "{shown}: a folder on the way is a link that leads out of the project"
+        ));
+    }
+    let Ok(metadata) = files::symlink_metadata(&path) else { return Ok(new(path)) };
     let path = match metadata.is_symlink() {
         false => path,
         true => {

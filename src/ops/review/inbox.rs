@@ -382,7 +382,7 @@ pub(super) fn bloat(one: &Candidate, title: &str, catalog: &Catalog) -> Vec<Stri
         let same_key = pattern.key.kind == one.key.kind && pattern.key.locus == one.key.locus;
         if pattern.name == title || pattern.key == one.key {
             warnings.push(format!("the catalog has the same: {}", pattern.id));
-        } else if same_key || similar::is_about(&pattern.name, title) {
+        } else if same_key || similar::is_nearly(&pattern.name, title) {
             warnings.push(format!("the catalog has nearly the same: {}", pattern.id));
         }
     }

@@ -88,11 +88,16 @@ impl Memory {
         if tracked.is_empty() { Ok(()) } else { Err(self.tracked_error(&tracked)) }
     }
 
-    /// Stops where git would take raw.
-    fn refuse_raw(&self, changed: &BTreeSet<String>) -> Result<()> {
+    /// What must not leave this device, of what has changed.
+    pub(super) fn that_stay_here(&self, changed: &BTreeSet<String>) -> Vec<String> {
         let mut known = KnownSessions::default();
-        let mut stays = |path: &String| self.stays_here(path, &mut known);
-        let Some(first) = changed.iter().find(|path| stays(path)) else { return Ok(()) };
+        changed.iter().filter(|path| self.stays_here(path, &mut known)).cloned().collect()
+    }
+
+    /// Stops where git would take raw.
+    pub(super) fn refuse_raw(&self, changed: &BTreeSet<String>) -> Result<()> {
+        let stays = self.that_stay_here(changed);
+        let Some(first) = stays.first() else { return Ok(()) };
         Err(Error::new(format!("git would take `{first}`, which must stay on this device"))
             .because("raw is not redacted; it would go wherever this repository is pushed")
             .hint("run `memtree doctor --fix`; then take out of `.gitignore`, there and above, what lets it in"))
@@ -247,7 +252,7 @@ impl Memory {
             "`memtree doctor --secrets --fix` redacts them where they stand; change the secrets, for they may have been seen",
         );
         if in_commits {
-            hint.push_str(&format!("; {}", self.anew(None)));
+            hint.push_str(&format!("; then {}", self.anew(None)));
         }
         error.hint(hint)
     }
@@ -255,14 +260,21 @@ impl Memory {
     /// How commits are made anew without what they hold.
     fn anew(&self, remote: Option<&str>) -> String {
         let git = format!("git -C {}", quoted(&self.root().display().to_string()));
-        let onto = match remote {
-            Some(remote) => format!("{remote}/<branch>"),
-            None => "<the last commit that was pushed>".into(),
-        };
+        let onto =
+            self.last_pushed(remote).unwrap_or_else(|| "<the last commit that was pushed>".into());
         format!(
-            "then take it out of the commits that were not pushed: `{git} reset --soft {onto}` keeps every \
-             file as it is, and `memtree sync` commits them again"
+            "take it out of the commits that were not pushed: `{git} reset --soft {onto}` keeps every file \
+             as it is, and `memtree sync` commits them again"
         )
+    }
+
+    /// The last commit that is here and at the remote: one that came to the remote since is not
+    /// here, and what it changed would be taken back.
+    fn last_pushed(&self, remote: Option<&str>) -> Option<String> {
+        let remote = self.remote(&self.repository()?, remote).ok()??;
+        let asked = ["merge-base", "HEAD", &remote.tracking()];
+        let base = self.git().answer(self.root(), &asked).ok()?;
+        Some(base.trim().get(..10)?.to_string())
     }
 }
 

@@ -276,8 +276,23 @@ impl Sync<'_> {
         let staged = self.stage(CANNOT_COMMIT)?;
         (self.request.progress)(LOOKING);
         let changed: BTreeSet<String> = staged.iter().cloned().collect();
+        if let Err(why) = self.memory.refuse_raw(&changed) {
+            self.unstage(self.memory.that_stay_here(&changed))?;
+            return Err(why);
+        }
         self.memory.refuse_leaks(&changed, self.remote_name())?;
         self.commit_staged(staged, report)
+    }
+
+    /// Takes out of the index what nobody may commit by hand now: git had none of it before.
+    fn unstage(&self, paths: Vec<String>) -> Result<()> {
+        let paths: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
+        for paths in paths.chunks(PATHS_AT_ONCE) {
+            let mut asked = vec!["rm", "--quiet", "--cached", "--ignore-unmatch", "--"];
+            asked.extend(paths.iter().map(String::as_str));
+            self.git("cannot take out of git's index what must stay on this device", &asked)?;
+        }
+        Ok(())
     }
 
     /// Commits what has come since, while the lock is held.

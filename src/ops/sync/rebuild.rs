@@ -37,7 +37,7 @@ impl Sync<'_> {
         let ours = self.repository.head().unwrap_or(ours);
         let is_behind = git.is_ancestor(root, &ours, &theirs);
         match is_behind {
-            true => drop(self.git(CANNOT_MERGE, &["merge", "--quiet", "--ff-only", &theirs])?),
+            true => self.go_forward(remote, &theirs)?,
             false => {
                 self.refuse_namesakes([&ours, &theirs])?;
                 self.merge_both(remote, &theirs, report)?;
@@ -50,6 +50,17 @@ impl Sync<'_> {
         self.settle(report)?;
         self.memory.rebuild_generated()?;
         self.commit_locked(report)
+    }
+
+    /// Takes in what goes on from what is here.
+    fn go_forward(&self, remote: &Remote, theirs: &str) -> Result<()> {
+        let ended = self.work().run(&["merge", "--quiet", "--ff-only", theirs]);
+        let ended = ended.map_err(|why| Error::new(CANNOT_MERGE).because(why))?;
+        if ended.is_good() {
+            return Ok(());
+        }
+        let hint = why_not_merged(&ended.err, remote);
+        Err(Error::new(CANNOT_MERGE).because(ended.complaint()).hint(hint))
     }
 
     /// Merges two lines of work.
