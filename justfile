@@ -30,6 +30,7 @@ long: check
     MEMTREE_FUZZ_RUNS=500 cargo test --test it -- fuzz --nocapture
     MEMTREE_PATTERN_RUNS=200 cargo test --test it -- patterns --nocapture
     MEMTREE_SYNC_RUNS=2000 cargo test --test it -- sync_devices --nocapture
+    if command -v x86_64-w64-mingw32-gcc; then just windows; fi
     cargo test --release --test it -- --ignored eight_hundred --nocapture
     cargo bench --bench sweep
     cargo bench --bench search

@@ -766,8 +766,6 @@ fn within_budget(text: &str, budget: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
@@ -836,7 +834,7 @@ mod tests {
         let (store, _) = Store::init(folder.path()).unwrap();
         let id: SessionId = "SES3_laptop_SP1C2".parse().unwrap();
         let episodes = store.layout().snapshot(&id).join("episodic");
-        fs::create_dir_all(&episodes).unwrap();
+        std::fs::create_dir_all(&episodes).unwrap();
         std::os::unix::fs::symlink(store.layout().settings(), episodes.join("EP_001.md")).unwrap();
         let memory = Memory::open(folder.path()).unwrap();
         let recall = |what: &str| memory.recall(RecallRequest::of(what));

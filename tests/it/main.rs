@@ -37,6 +37,7 @@ mod git_exposure; // raw stays out of git, and git itself is asked
 mod going_on; // resume, handoff, fix, why
 mod harness; // Desk: a person's machine in a temporary folder
 mod hooks; // what agents call
+#[cfg(unix)]
 mod inbox;
 mod injected_orders; // orders from the web that an assistant repeated: no surface gives them
 mod install; // hooks, servers and skills in and out of agents' files

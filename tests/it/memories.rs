@@ -2,6 +2,7 @@
 //! what must not get in or out that way.
 
 use std::ffi::OsString;
+#[cfg(unix)]
 use std::fs;
 use std::io::Write;
 use std::process::Stdio;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+#[cfg(unix)]
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -309,6 +310,7 @@ fn a_key_comes_from_the_variable_that_is_named() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_program_adds_its_words_and_is_told_who_asks() {
     let desk = desk();
@@ -341,6 +343,7 @@ fn a_program_adds_its_words_and_is_told_who_asks() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_program_is_asked_about_a_folder_in_which_somebody_speaks() {
     let desk = Desk::new();

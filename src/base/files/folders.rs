@@ -44,6 +44,12 @@ pub fn make_private(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Elsewhere a person's own folders are closed to others already.
+#[cfg(not(unix))]
+pub fn make_private(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// Lets a file be run as a program.
 #[cfg(unix)]
 pub fn make_executable(path: &Path) -> io::Result<()> {

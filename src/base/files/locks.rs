@@ -14,6 +14,7 @@ use super::folders::{create_folders, create_folders_synced, parent_of};
 use super::notes::Replacing;
 use super::place::{self, Access};
 use super::replace::replace;
+#[cfg(unix)]
 use super::temporary::Temporary;
 use super::writers::{is_current, wait_for_writer};
 use super::{NOT_REGULAR, read, remove_file};

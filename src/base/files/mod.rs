@@ -37,9 +37,7 @@ pub use changes::{
 pub use copies::{HashingWriter, copy_hashed, hash_file, sha256_hex};
 pub use dir_handle::DirHandle;
 pub use fence::{Fence, is_link_error};
-#[cfg(unix)]
-pub use folders::make_private;
-pub use folders::{create_private_dir, make_executable};
+pub use folders::{create_private_dir, make_executable, make_private};
 pub use locks::{
     FileLock, append_locked, append_page_if, lock_exclusive, try_lock_exclusive, update_locked,
 };

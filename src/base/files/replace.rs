@@ -403,8 +403,10 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
+    #[cfg(target_os = "linux")]
+    use super::super::replace;
     use super::super::tests::{names, replacing};
-    use super::super::{Batch, recover, replace};
+    use super::super::{Batch, recover};
     use super::*;
 
     /// A page whose first line is ours and whose other lines are a person's.

@@ -89,6 +89,7 @@ impl Temporary {
         Ok(temporary)
     }
 
+    #[cfg(unix)]
     pub fn file(&mut self) -> &mut File {
         &mut self.file
     }

@@ -39,6 +39,7 @@ impl Memory {
     }
 
     /// Whether the raw of a session is here.
+    #[cfg(unix)]
     pub(crate) fn has_raw(&self, id: &SessionId) -> bool {
         files::is_dir(self.layout().snapshot(id).join(layout::RAW))
     }
