@@ -235,7 +235,7 @@ fn turns_round(said: &str) -> bool {
 /// A sentence without Markdown and without an opener that says nothing.
 fn plain_sentence(sentence: &str) -> String {
     static OPENER: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)|(?:the )?(?:why|impact|result|catch|key (?:insight|point)|lesson|takeaway|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|why|where) (?:this|it) (?:breaks|matters|fails)):\s+)",
+        r"(?i)^(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)",
     );
     let plain = markdown::strip_marks(sentence.trim());
     let rest = OPENER.find(&plain).map_or(plain.as_str(), |opener| &plain[opener.end()..]);
@@ -411,11 +411,23 @@ fn passage(sentences: &[String], states: &[bool], at: usize) -> Option<String> {
             None => return None,
         }
     }
-    let whole = |sentence: &String| match sentence.ends_with(['.', '!', '。']) {
-        true => sentence.clone(),
-        false => format!("{sentence}."),
+    let whole = |sentence: &String| {
+        let said = without_label(sentence);
+        if said.ends_with(['.', '!', '。']) { said } else { format!("{said}.") }
     };
     Some(sentences[from..=to].iter().map(whole).collect::<Vec<_>>().join(" "))
+}
+
+/// A statement without the label that says what it is to what stands around it: "Impact: the header
+/// is lost".
+fn without_label(sentence: &str) -> String {
+    static LABEL: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:the )?(?:impact|result|catch|key (?:insight|point)|lesson|takeaway|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|where) (?:this|it) (?:breaks|matters|fails)): +",
+    );
+    match LABEL.find(sentence) {
+        Some(label) => text::capitalized(&sentence[label.end()..]),
+        None => sentence.to_string(),
+    }
 }
 
 // --- What chooses something ---
@@ -601,10 +613,13 @@ mod tests {
     #[test]
     fn a_label_before_a_statement_is_left_out() {
         let said = "`append()` loses the header when the lock is not held.";
-        let labels = ["Why: ", "Impact: ", "The catch: ", "Scenario where this breaks: ", "So "];
+        let labels = ["Result: ", "Impact: ", "The catch: ", "When this breaks: ", "So "];
         for label in labels {
             assert_eq!(stated(&format!("{label}{said}")), [said], "{label}");
         }
+        // The label says that it fails.
+        let said = "When this breaks: opening `day.rs` on a machine where the path exists.";
+        assert_eq!(stated(said), ["Opening `day.rs` on a machine where the path exists."]);
         // What the cause is, is said by its label.
         let cause = "Root cause: the worker never reads `LOCALE`.";
         assert_eq!(stated(cause), [cause]);

@@ -248,12 +248,14 @@ pub fn leading_prompt(facts: &Facts) -> Option<&str> {
 /// committed last, what came of it, how it closed; and only then what was wanted. What the title
 /// says already is no saying.
 pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -> String {
+    // A title that was cut is told in full.
+    let title = Some(title).filter(|title| !title.ends_with('…')).unwrap_or_default();
     let known: HashSet<String> = words::telling(title).into_iter().collect();
     // Half of the title's words are the title again.
     let is_news = |said: &String| {
         let telling = words::telling(said);
         let shared = telling.iter().filter(|word| known.contains(*word)).count();
-        telling.len() >= 3 && shared * 2 <= known.len().max(2)
+        telling.len() >= 3 && shared * 2 <= known.len()
     };
     let is_short =
         |sentence: &String| (24..=110).contains(&sentence.chars().count()) && is_news(sentence);
