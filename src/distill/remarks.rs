@@ -235,7 +235,7 @@ fn turns_round(said: &str) -> bool {
 /// A sentence without Markdown and without an opener that says nothing.
 fn plain_sentence(sentence: &str) -> String {
     static OPENER: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)|(?:the )?(?:impact|result|catch|key (?:insight|point)|lesson|takeaway|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|why|where) (?:this|it) (?:breaks|matters|fails)):\s+)",
+        r"(?i)^(?:good (?:catch|point|call)|you're (?:absolutely |completely )?right|yep|yes|confirmed|exactly|right|found it|i see(?: the (?:issue|problem))?|got it|interesting|ah|oh|so)(?:\s*[—–,.:!]+\s*|\s+-\s+)",
     );
     let plain = markdown::strip_marks(sentence.trim());
     let rest = OPENER.find(&plain).map_or(plain.as_str(), |opener| &plain[opener.end()..]);
@@ -252,16 +252,16 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b|need\b|pass\b|require\b|edit \d|instead,|right now\b|\d+\.\s|(?:tighten|re-?enable|enable|disable|keep|make sure|switch|replace|move|create|avoid|prefer|install|configure|ensure|pin|bump)\b|(?:load|inject|show|fall|include|use|read|write|create|send|get|take|make|remove|provide|validate|generate|expose|wrap|store|convert|extract|preserve|avoid|prevent|replace|set)s\b|its\b|(?:hard-)?deprecated\b|documented\b|identified\b|push succeeded|(?:biome|lint|(?:the )?(?:linter|formatter)|prettier|eslint) wants\b|(?:[\w'-]+ ){1,4}confirm(?:s|ed)\b|the (?:key guardrail\b|prompt (?:explicitly|asks|says|requires)\b))",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b|need\b|pass\b|require\b|edit \d|instead,|right now\b|\d+\.\s|(?:tighten|re-?enable|enable|disable|keep|make sure|switch|replace|move|create|avoid|prefer|install|configure|ensure|pin|bump)\b|(?:load|inject|show|fall|include|use|read|write|create|send|get|take|make|remove|provide|validate|generate|expose|wrap|store|convert|extract|preserve|avoid|prevent|replace|set)s\b|its\b|only (?:when|if)\b|(?:hard-)?deprecated\b|documented\b|identified\b|push succeeded|(?:biome|lint|(?:the )?(?:linter|formatter)|prettier|eslint) wants\b|(?:[\w'-]+ ){1,4}confirm(?:s|ed)\b|\w+ status: |the (?:diagnostics? (?:is|are)\b|key guardrail\b|prompt (?:explicitly|asks|says|requires)\b))",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:is|are|(?:was|were) (?:caused by|due to)|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
     );
     static MOMENT: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:pass(?:ed|es|ing)?|failed)|mergeable|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) (?:now|next|adding|running|waiting|working|actively)|currently|tasked|needs? fix|want me to|let me|changes are in|with \d+ errors?|says the (?:branch|pr|build|run)|reports? (?:that )?the current)\b",
+        r"(?i-u)\b(?:untracked|unstaged|up to date|\d+ commits? (?:behind|ahead)|no local changes|working tree|clean(?:ly)? on|tests? (?:pass(?:ed|es|ing)?|failed)|mergeable|ready (?:for|to)|current (?:state|branch)|left (?:untouched|alone|unchanged)|not (?:touching|related)|unrelated|pre-?existing|no (?:blocking|issues|findings|changes)|i'(?:m|ll|ve)|already (?:exists|handled|has|have|in|correct|fixed|done|uses?|includes?)|successfully|production-ready|expected behavior|(?:page|check|log|output|run) shows|please|need to fix|straightforward|the one you|tracked diff|final diff|dispatched agent|fair challenge|unpushed|appeared|push failed|(?:is|are) (?:now|next|adding|running|waiting|working|actively)|currently|tasked|needs? fix|want me to|let me|changes are in|with \d+ errors?|says the (?:branch|pr|build|run)|reports? (?:that )?the current)\b",
     );
     static HEDGED: StaticRegex = StaticRegex::new(
-        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|somehow|i think|suspect|appears?|needs adding|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
+        r"(?i-u)\b(?:probably|likely|maybe|perhaps|might|seems?|looks like|somehow|i think|suspect|appears?|needs adding|could|may be|would|should|wondering|suggests?|what if|if we|you can|let's|we (?:can|need|have))\b",
     );
     // What somebody is to do; not `… if the clock needs to be set`.
     static INSTRUCTS: StaticRegex = StaticRegex::new(r"(?i-u)^(?u:[^,]{0,60})\bneeds to\b");
@@ -411,11 +411,23 @@ fn passage(sentences: &[String], states: &[bool], at: usize) -> Option<String> {
             None => return None,
         }
     }
-    let whole = |sentence: &String| match sentence.ends_with(['.', '!', '。']) {
-        true => sentence.clone(),
-        false => format!("{sentence}."),
+    let whole = |sentence: &String| {
+        let said = without_label(sentence);
+        if said.ends_with(['.', '!', '。']) { said } else { format!("{said}.") }
     };
     Some(sentences[from..=to].iter().map(whole).collect::<Vec<_>>().join(" "))
+}
+
+/// A statement without the label that says what it is to what stands around it: "Impact: the header
+/// is lost".
+fn without_label(sentence: &str) -> String {
+    static LABEL: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:the )?(?:impact|result|catch|key (?:insight|point)|lesson|takeaway|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|where) (?:this|it) (?:breaks|matters|fails)): +",
+    );
+    match LABEL.find(sentence) {
+        Some(label) => text::capitalized(&sentence[label.end()..]),
+        None => sentence.to_string(),
+    }
 }
 
 // --- What chooses something ---
@@ -582,6 +594,11 @@ mod tests {
             "The forge says the branch has no conflict, but `ci.yml` has not run.",
             "The harbour run confirmed `lock: true` only on the pier, not on the quay.",
             "Right now `watch()` does not see that the file is gone.",
+            "Since `tide` is not available, please look at your list of tools.",
+            "Worker status: all three are active, and none of them fails on `day.rs`.",
+            "From `day.rs`, it looks like nobody ever calls `append()`.",
+            "The diagnostic is stale, since `lock` is used in `append()`.",
+            "Only when `lock` is missing does it fall back to `quay.rs`.",
         ] {
             assert!(stated(said).is_empty(), "{said}: {:?}", stated(said));
         }
@@ -596,10 +613,13 @@ mod tests {
     #[test]
     fn a_label_before_a_statement_is_left_out() {
         let said = "`append()` loses the header when the lock is not held.";
-        for label in ["Impact: ", "Result: ", "The catch: ", "Scenario where this breaks: ", "So "]
-        {
+        let labels = ["Result: ", "Impact: ", "The catch: ", "When this breaks: ", "So "];
+        for label in labels {
             assert_eq!(stated(&format!("{label}{said}")), [said], "{label}");
         }
+        // The label says that it fails.
+        let said = "When this breaks: opening `day.rs` on a machine where the path exists.";
+        assert_eq!(stated(said), ["Opening `day.rs` on a machine where the path exists."]);
         // What the cause is, is said by its label.
         let cause = "Root cause: the worker never reads `LOCALE`.";
         assert_eq!(stated(cause), [cause]);

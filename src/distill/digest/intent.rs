@@ -245,15 +245,17 @@ pub fn leading_prompt(facts: &Facts) -> Option<&str> {
 }
 
 /// A short saying from the session itself: what was learnt, what was decided and why, what was
-/// committed last, how it closed, what came of it; and only then what was wanted. What the title
+/// committed last, what came of it, how it closed; and only then what was wanted. What the title
 /// says already is no saying.
 pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -> String {
+    // A title that was cut is told in full.
+    let title = Some(title).filter(|title| !title.ends_with('…')).unwrap_or_default();
     let known: HashSet<String> = words::telling(title).into_iter().collect();
     // Half of the title's words are the title again.
     let is_news = |said: &String| {
         let telling = words::telling(said);
         let shared = telling.iter().filter(|word| known.contains(*word)).count();
-        telling.len() >= 3 && shared * 2 <= known.len().max(2)
+        telling.len() >= 3 && shared * 2 <= known.len()
     };
     let is_short =
         |sentence: &String| (24..=110).contains(&sentence.chars().count()) && is_news(sentence);
@@ -284,17 +286,19 @@ pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -
     let long = || {
         parts().flat_map(|part| &part.statements).map(|stated| stated.text.clone()).find(is_news)
     };
-    let came = || {
+    let came = |so: &dyn Fn(&String) -> bool| {
         let said = outcomes.iter().map(|line| line.rsplit_once(" (EP_").map_or(&**line, |l| l.0));
-        said.map(str::to_string).find(is_news)
+        said.map(str::to_string).find(so)
     };
     let said = best(ClaimKind::Lesson)
         .or_else(|| best(ClaimKind::Decision))
         .or_else(commit)
+        .or_else(|| came(&is_short))
         .or_else(long)
-        .or_else(came)
+        .or_else(|| came(&is_news))
         .or_else(closing);
     let said = said.unwrap_or_else(|| objective.to_string());
+    let said = said.strip_prefix("Decision: ").map_or(said.clone(), text::capitalized);
     text::one_line(&markdown::strip_marks(&said), 110)
 }
 

@@ -610,8 +610,9 @@ fn tidy(line: &str) -> String {
     // How many lines it took says nothing of what they do.
     static COUNTED: StaticRegex = StaticRegex::new(r"(?i)\s*[—–(,-]+\s*\d+ files? changed.*$");
     // What joins it to a sentence that is not here, and its number in a list.
-    static JOINS: StaticRegex =
-        StaticRegex::new(r"^(?:\d+[.)]|And|But[:,]?|Also,?|So,?|Short answer:)\s+");
+    static JOINS: StaticRegex = StaticRegex::new(
+        r"^(?:\d+[.)]|And|But[:,]?|Also,?|So,?|(?:The )?(?:[Ss]hort answer|[Pp]roblem|[Ii]ssue|[Kk]ey insight|[Cc]ore tension|[Rr]esult|[Ii]mpact):)\s+",
+    );
     let line = COUNTED.replace(&line, "").replace(" ✅ ", "; ");
     let line = text::clause(&JOINS.replace(&line, ""), LONGEST);
     let line = ["I have ", "I've ", "I’ve ", "I "]
@@ -670,6 +671,8 @@ mod tests {
             "It specifically asks for the lock of the header.",
             "Step 2: the locks are formatted in another way now.",
             "Because the header and its lock have other owners here.",
+            "I couldn't run the tests of the lock, since cargo is missing.",
+            "This breaks the documented order of the header and its lock.",
             "Ready when you are: run `tide lock` to begin with the header.",
             "No, the lock is not written to the header of the file.",
         ] {
@@ -681,7 +684,8 @@ mod tests {
         assert_eq!(replies::headline(said).as_deref(), Some(said));
         assert_eq!(tidy("I've successfully moved the lock of `a`"), "Moved the lock of `a`");
         assert_eq!(tidy("Takes `Lock | None` or a | b"), "Takes `Lock|None` or a / b");
-        for joined in ["1. Moved the lock", "And moved the lock", "But: moved the lock"] {
+        let joined = ["1. Moved the lock", "And moved the lock", "But: moved the lock"];
+        for joined in joined.into_iter().chain(["The problem: moved the lock"]) {
             assert_eq!(tidy(joined), "Moved the lock");
         }
         assert_eq!(tidy("Moved the lock ✅ Kept the header"), "Moved the lock; Kept the header");

@@ -13,6 +13,7 @@ mod standing;
 
 use std::collections::HashSet;
 
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::facts::Facts;
 use crate::distill::words;
@@ -24,6 +25,8 @@ use own::Talk;
 
 /// No line of a page is longer.
 const LONGEST_CLAIM: usize = 400;
+/// What is left of a line without its first words has at least so many.
+const FEWEST_WORDS: usize = 4;
 /// From which share of the shorter one's words on two lines say the same.
 const ALIKE: f32 = 0.6;
 
@@ -99,7 +102,8 @@ impl Page {
 
     fn push(&mut self, kind: ClaimKind, line: Line, words: HashSet<String>) {
         let Line { text, episode, origin } = line;
-        let text = tidy(&text);
+        let said = if origin == Origin::User { without_fillers(&text) } else { &text };
+        let text = tidy(said);
         if !text.is_empty() {
             self.claims.push(Claim { kind, text, episode, origin });
             self.words.push(words);
@@ -118,6 +122,16 @@ fn tidy(said: &str) -> String {
     if line.matches('`').count() % 2 == 1 { line.replace('`', "'") } else { line }
 }
 
+/// What a person says without the words that only take the turn: "ok, also the log is locked" is
+/// "the log is locked". "No", "but" and "ah" object, which says something.
+fn without_fillers(said: &str) -> &str {
+    static FILLERS: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:(?:ok(?:ay)?|also|and|so+)[,.!… ]+|(?:hm+|well|alright|yeah|great|cool)[,.!…]+\s*)+",
+    );
+    let rest = FILLERS.find(said).map_or(said, |fillers| &said[fillers.end()..]);
+    if rest.split_whitespace().count() >= FEWEST_WORDS { rest } else { said }
+}
+
 /// The words by which two lines are found to say the same.
 fn telling_words(line: &str) -> HashSet<String> {
     words::stems(line, |word| word.whole && words::weight(&word.text) > 0.0)
@@ -127,4 +141,29 @@ fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {
     let common = one.intersection(other).count();
     let shorter = one.len().min(other.len());
     shorter > 0 && common as f32 >= ALIKE * shorter as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_only_take_the_turn_are_left_out() {
+        for (said, rest) in [
+            ("ok, also the log of the day is locked", "the log of the day is locked"),
+            ("hmmm, the tide log comes before that", "the tide log comes before that"),
+        ] {
+            assert_eq!(without_fillers(said), rest);
+        }
+        for said in [
+            "No, let us lock the log of the day",
+            "but the log has a lock of its own",
+            "no lock on the log of the day",
+            "well tested code needs no lock of its own",
+            "ok, do that now",
+            "sort the log of the day before that",
+        ] {
+            assert_eq!(without_fillers(said), said);
+        }
+    }
 }
