@@ -34,6 +34,9 @@ const IN_TIME: f32 = 0.8;
 pub const NEAR_TERM: f32 = 0.6;
 /// How much a term counts that means about the same as the one that was asked for.
 pub const SYNONYM: f32 = 0.5;
+/// How much the commonest word of a meaning says of how rare the meaning is, against the word that
+/// was typed.
+const BY_MEANING: f32 = 0.5;
 /// How much a compound (`src/day.rs`) adds to its parts.
 pub const COMPOUND: f32 = 0.5;
 
@@ -69,6 +72,13 @@ pub fn bm25(weight: f32, count: f32, length: f32, norm: LengthNorm) -> f32 {
 pub fn idf(having: u32, of: u32) -> f32 {
     let (having, of) = (having.min(of) as f32, of as f32);
     (1.0 + (of - having + 0.5) / (having + 0.5)).ln()
+}
+
+/// How much a term says that so many have, where another one that means the same has more: who
+/// writes `assistant` asks for something common where every page says `agent`, however rare the
+/// word.
+pub fn idf_of_meaning(having: u32, commonest: u32, of: u32) -> f32 {
+    (1.0 - BY_MEANING) * idf(having, of) + BY_MEANING * idf(commonest.max(having), of)
 }
 
 /// How much a term is of a text, by how often it stands there and how long that is; from 0 to below
@@ -124,6 +134,10 @@ mod tests {
     fn rare_terms_say_more() {
         assert!(idf(1, 1000) > idf(10, 1000) && idf(10, 1000) > idf(900, 1000));
         assert!(idf(1000, 1000) > 0.0 && idf(5, 0) > 0.0 && idf(0, 0).is_finite());
+        // A rare word for a common thing says less than a rare thing.
+        let rare = idf_of_meaning(2, 2, 1000);
+        assert!(rare == idf(2, 1000) && idf_of_meaning(2, 700, 1000) < rare);
+        assert!(idf_of_meaning(2, 700, 1000) > idf(700, 1000));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::postings::document_frequency;
 use crate::base::text;
 use crate::query::Query;
 use crate::query::dates::NamedTimes;
+use crate::query::languages::{self, Language};
 use crate::query::synonyms::synonyms;
 use crate::query::terms::{self, QueryTerm};
 
@@ -45,6 +46,8 @@ pub struct Plan {
     pub times: NamedTimes,
     /// Whether it asks for nothing else.
     pub only_times: bool,
+    /// The language that it is asked in.
+    language: Language,
 }
 
 /// A term that is looked up, with what it counts.
@@ -66,12 +69,13 @@ pub struct PlanTerm {
 impl Plan {
     /// Weighs the words of a query by how rare they are.
     pub fn of(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
-        let mut plan = Plan { times: NamedTimes::of(&query.words.join(" ")), ..Plan::default() };
+        let text = query.words.join(" ");
+        let (times, language) = (NamedTimes::of(&text), Language::of(&text));
+        let mut plan = Plan { times, language, ..Plan::default() };
         let mut seen = HashSet::new();
-        let mut typed = query_terms(query);
-        let asked = typed.len();
+        let mut typed = query_terms(query, &plan.times, language);
         typed.retain(|word| !plan.times.is_relative(&word.typed));
-        plan.only_times = asked > 0 && typed.is_empty();
+        plan.only_times = typed.is_empty() && plan.times.are_relative();
         let few = typed.iter().filter(|word| word.unit).count() <= FEW_WORDS;
         for (group, word) in typed.into_iter().enumerate() {
             if seen.insert((word.text.clone(), word.unit)) && seen.len() <= MOST_WORDS {
@@ -93,22 +97,28 @@ impl Plan {
         let having = document_frequency(searcher, &word.text)?;
         // Everyday words stand in a page by chance: how rare they are there says little.
         let typed_weight = terms::weight(&word.typed);
-        let weight = bm25::idf(having, living) * typed_weight;
         if !word.unit {
             if having > 0 {
-                let (weight, factor) = (weight * bm25::COMPOUND, bm25::COMPOUND);
-                self.terms.push(PlanTerm { text: word.text, weight, covers: 0.0, factor, group });
+                let weight = bm25::idf(having, living) * typed_weight * bm25::COMPOUND;
+                let (text, factor) = (word.text, bm25::COMPOUND);
+                self.terms.push(PlanTerm { text, weight, covers: 0.0, factor, group });
             }
             return Ok(());
         }
+        let others = having_each(searcher, synonyms(&word.text))?;
+        let commonest = others.iter().map(|(_, having)| *having).fold(having, u32::max);
+        let own_idf = bm25::idf_of_meaning(having, commonest, living);
         let (present, absent) = (&mut self.terms, &mut self.absent);
         let long = word.text.chars().count() >= LONG_WORD;
         // A rare synonym says no more than the word that was typed.
         let most = if having > 0 { bm25::idf(having, living) } else { f32::MAX };
         let mut push = |text: &str, having: u32, factor: f32| {
             let slip = factor == bm25::NEAR_TERM && !few && !long;
+            let idf = match text == word.text {
+                true => own_idf,
+                false => bm25::idf(having, living).min(most),
+            };
             let factor = factor * typed_weight;
-            let idf = bm25::idf(having, living).min(most);
             let weight = if having > 0 { idf * factor } else { 0.0 };
             let list = if having > 0 { &mut *present } else { &mut *absent };
             // In a question of many words, what is only spelled alike is no evidence where it is
@@ -118,14 +128,13 @@ impl Plan {
         };
         push(&word.text, having, 1.0);
         let mut taken = Vec::new();
-        for synonym in synonyms(&word.text) {
-            let having = document_frequency(searcher, synonym)?;
+        for (synonym, having) in others {
             push(synonym, having, bm25::SYNONYM);
             if having > 0 {
                 taken.push(synonym.to_string());
             }
         }
-        let mut asked = weight;
+        let mut asked = own_idf * typed_weight;
         if having == 0 {
             // Nothing has the word or means the same: it may be misspelled.
             if taken.is_empty() {
@@ -157,6 +166,9 @@ impl Plan {
     /// The words of a query that say something and that a text lacks, as they were typed; it has
     /// each of this plan's terms so many times.
     pub fn lacking(&self, query: &Query, counts: &[u32]) -> Vec<String> {
+        if self.only_times {
+            return Vec::new();
+        }
         let present: HashSet<usize> = self
             .terms
             .iter()
@@ -175,11 +187,17 @@ impl Plan {
                 unit.unit
                     && terms::weight(&unit.typed) >= 1.0
                     && !terms::is_question_word(&unit.typed)
+                    && !self.language.is_question_word(&unit.typed)
                     && !self.times.has(&unit.typed)
             };
-            let units = terms::of(word);
-            let mut units = units.iter().filter(|unit| says_something(unit));
-            if units.any(|unit| !is_there(unit)) && lacking.len() < MOST_LACKING {
+            let units = terms::of(&languages::without_question_phrases(word));
+            let mut units = units.iter().filter(|unit| says_something(unit)).peekable();
+            // A whole sentence may stand without a space: it lacks what nothing of it is there of.
+            let lacks = match languages::is_unspaced(word) {
+                true => units.peek().is_some() && !units.any(is_there),
+                false => units.any(|unit| !is_there(unit)),
+            };
+            if lacks && lacking.len() < MOST_LACKING {
                 lacking.push(text::one_line(word, LONGEST_LACKING));
             }
         }
@@ -218,11 +236,30 @@ pub fn joined<'p>(plans: impl Iterator<Item = &'p [PlanTerm]>) -> Vec<PlanTerm> 
     joined
 }
 
+/// Words, each with how many documents have it.
+fn having_each<'w>(
+    searcher: &Searcher,
+    words: Vec<&'w str>,
+) -> tantivy::Result<Vec<(&'w str, u32)>> {
+    words.into_iter().map(|word| Ok((word, document_frequency(searcher, word)?))).collect()
+}
+
 /// The words that count: all but those that any question has, unless there are no others.
-fn query_terms(query: &Query) -> Vec<QueryTerm> {
-    let mut typed = terms::of(&query.words.join(" "));
-    if typed.iter().any(|word| !terms::is_question_word(&word.typed)) || !query.phrases.is_empty() {
-        typed.retain(|word| !terms::is_question_word(&word.typed));
+fn query_terms(query: &Query, times: &NamedTimes, language: Language) -> Vec<QueryTerm> {
+    let text = query.words.join(" ");
+    let mut typed = terms::of(&languages::without_question_phrases(&text));
+    // “What was made yesterday” asks for nothing but a time.
+    let then = times.are_relative();
+    if typed.is_empty() && !then {
+        typed = terms::of(&text);
+    }
+    let says_something = |word: &QueryTerm| {
+        !terms::is_question_word(&word.typed)
+            && !language.is_question_word(&word.typed)
+            && !(then && language.is_everyday(&word.typed))
+    };
+    if typed.iter().any(says_something) || !query.phrases.is_empty() {
+        typed.retain(says_something);
     }
     typed.extend(query.phrases.iter().flat_map(|phrase| terms::of(phrase)));
     typed

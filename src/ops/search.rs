@@ -16,6 +16,7 @@ use crate::memory::Memory;
 use crate::model::hit::{Hit, NoteHit, Tree};
 use crate::model::ids::SessionId;
 use crate::ops::embeddings::EmbeddingsUse;
+use crate::query::dates::NamedTimes;
 use crate::query::{Filter, Query};
 use crate::store::Store;
 use crate::store::local::StateFile;
@@ -281,6 +282,7 @@ fn suggestions(
         ));
     }
     if nothing {
+        suggestions.extend(of_another_time(index, now, query)?);
         suggestions.extend(without_conditions(index, now, query)?);
         let filters = query.filters.iter().filter(|filter| !filter.negated);
         suggestions.extend(filters.filter_map(|filter| other_value(index, filter)));
@@ -310,6 +312,18 @@ fn suggestions(
     }
     suggestions.truncate(MOST_SUGGESTIONS);
     Ok(suggestions)
+}
+
+/// When there was a session last, where a question names a time of which there is none.
+fn of_another_time(index: &Index, now: Timestamp, query: &Query) -> Result<Option<String>> {
+    if !NamedTimes::of(&query.words.join(" ")).are_relative() || !query.filters.is_empty() {
+        return Ok(None);
+    }
+    let all = Query { all: true, ..Query::default() };
+    let last = index.search(&all, now, 1)?.hits.into_iter().find_map(|hit| hit.ended);
+    Ok(last.as_deref().and_then(|ended| ended.get(..10)).map(|day| {
+        format!("no session is of that time; the last one ended on {day}: `memtree list`")
+    }))
 }
 
 /// How much the words alone find, where there were conditions.

@@ -6,6 +6,7 @@
 
 use chrono::{Datelike, Days, Months, NaiveDate, NaiveTime};
 
+use super::languages;
 use crate::base::clock::{self, Timestamp};
 
 /// A point in time as a filter names it: a date, or an age.
@@ -96,6 +97,42 @@ const BEFORE_A_TIME: &[&str] = &[
     "mid", "last", "this", "spring", "summer", "autumn", "fall", "winter", "year", "beginning",
     "end",
 ];
+/// The same in other languages, from and to so many days ago. Those without spaces stand anywhere
+/// in a word.
+const ELSEWHERE: &[(&str, u64, u64)] = &[
+    ("heute", 0, 0),
+    ("gestern", 1, 2),
+    ("vorgestern", 2, 3),
+    ("letzte woche", 2, 14),
+    ("letzten monat", 7, 62),
+    ("hoy", 0, 0),
+    ("ayer", 1, 2),
+    ("oggi", 0, 0),
+    ("ieri", 1, 2),
+    ("vandaag", 0, 0),
+    ("gisteren", 1, 2),
+    ("сегодня", 0, 0),
+    ("вчера", 1, 2),
+    ("今天", 0, 0),
+    ("昨天", 1, 2),
+    ("前天", 2, 3),
+    ("上周", 2, 14),
+    ("上个星期", 2, 14),
+    ("上星期", 2, 14),
+    ("上个月", 7, 62),
+    ("今日", 0, 0),
+    ("昨日", 1, 2),
+    ("先週", 2, 14),
+    ("先月", 7, 62),
+    ("오늘", 0, 0),
+    ("어제", 1, 2),
+    ("지난주", 2, 14),
+    ("지난달", 7, 62),
+    ("วันนี้", 0, 0),
+    ("เมื่อวาน", 1, 2),
+    ("สัปดาห์ที่แล้ว", 2, 14),
+    ("เดือนที่แล้ว", 7, 62),
+];
 /// How long after a time people still speak of it, in days.
 const SPOKEN_OF_FOR: f32 = 30.0;
 
@@ -128,6 +165,15 @@ impl NamedTimes {
                 None => at += 1,
             }
         }
+        // Where words stand without spaces, a time may be anywhere among them.
+        if languages::is_unspaced(&lower) {
+            let unspaced = ELSEWHERE.iter().filter(|(name, ..)| languages::is_unspaced(name));
+            for (name, from, to) in unspaced.filter(|(name, ..)| lower.contains(name)).take(1) {
+                named.times.push(NamedTime::DaysAgo(*from, *to));
+                named.words.push(name.to_string());
+                named.relative.push(name.to_string());
+            }
+        }
         named
     }
 
@@ -140,6 +186,11 @@ impl NamedTimes {
     /// searched for it.
     pub fn is_relative(&self, word: &str) -> bool {
         self.relative.iter().any(|known| known == word)
+    }
+
+    /// Whether a time is named by the day on which it is said.
+    pub fn are_relative(&self) -> bool {
+        !self.relative.is_empty()
     }
 
     /// Whether a day is one of those that are named.
@@ -252,9 +303,13 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
         return Some((time, at, at + 1));
     }
     if let Some(time) = weekday_or_season(&words[at..], before(at)) {
-        return Some((time.0, at, at + time.1));
+        let from = at - usize::from(matches!(before(at), "last" | "this"));
+        return Some((time.0, from, at + time.1));
     }
     let ago = |from, to, words| Some((NamedTime::DaysAgo(from, to), at, at + words));
+    if let Some((time, count)) = elsewhere(&words[at..]) {
+        return Some((time, at, at + count));
+    }
     match (word(at), word(at + 1), word(at + 2)) {
         ("this", "morning" | "afternoon" | "evening", _) => ago(0, 0, 2),
         ("last", "night", _) => ago(0, 1, 2),
@@ -266,21 +321,44 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
         ("this", "month", _) => ago(0, 31, 2),
         ("last", "week", _) => ago(2, 14, 2),
         ("last", "month", _) => ago(7, 62, 2),
+        ("a", "few", unit) if word(at + 3) == "ago" => {
+            let days = days_in(unit)?;
+            ago(2 * days, 6 * days, 4)
+        }
+        ("a", "couple", "of") if word(at + 4) == "ago" => {
+            let days = days_in(word(at + 3))?;
+            ago(days, 4 * days, 5)
+        }
         (count, unit, "ago") => {
             let count = number(count)?;
-            let days = match unit.trim_end_matches('s') {
-                "day" => 1,
-                "week" => 7,
-                "month" => 30,
-                "year" => 365,
-                _ => return None,
-            };
+            let days = days_in(unit)?;
             // "Three weeks ago" is rarely exact.
             let slack = days * count.max(2) / 4 + 1;
             ago((days * count).saturating_sub(slack), days * count + slack, 3)
         }
         _ => None,
     }
+}
+
+fn days_in(unit: &str) -> Option<u64> {
+    Some(match unit.trim_end_matches('s') {
+        "day" => 1,
+        "week" => 7,
+        "month" => 30,
+        "year" => 365,
+        _ => return None,
+    })
+}
+
+/// The time that words of another language begin with, and how many words name it.
+fn elsewhere(words: &[&str]) -> Option<(NamedTime, usize)> {
+    let first = words.first()?;
+    let is_here = |(name, ..): &&(&str, u64, u64)| match name.split_once(' ') {
+        Some((one, two)) => *first == one && words.get(1) == Some(&two),
+        None => first == name,
+    };
+    let (name, from, to) = ELSEWHERE.iter().find(is_here)?;
+    Some((NamedTime::DaysAgo(*from, *to), name.split(' ').count()))
 }
 
 /// The day of the week or the season that words begin with, and how many words name it.
@@ -363,6 +441,12 @@ mod tests {
             ("what did we do last week?", NamedTime::DaysAgo(2, 14)),
             ("the fix from three weeks ago", NamedTime::DaysAgo(15, 27)),
             ("what broke last Tuesday?", NamedTime::Weekday(1)),
+            ("was haben wir gestern gemacht", NamedTime::DaysAgo(1, 2)),
+            ("was ging letzte Woche kaputt", NamedTime::DaysAgo(2, 14)),
+            ("我们昨天做了什么", NamedTime::DaysAgo(1, 2)),
+            ("เมื่อวานทำอะไร", NamedTime::DaysAgo(1, 2)),
+            ("what broke a few days ago", NamedTime::DaysAgo(2, 6)),
+            ("what broke a couple of weeks ago", NamedTime::DaysAgo(7, 28)),
             ("the library we chose in spring", NamedTime::Season { year: None, month: 3 }),
             ("chosen in autumn 2025", NamedTime::Season { year: Some(2025), month: 9 }),
             ("what did I do this morning", NamedTime::DaysAgo(0, 0)),

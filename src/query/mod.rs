@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::digest::Outcome;
 
 pub mod dates;
+pub mod languages;
 pub mod names;
 pub mod synonyms;
 pub mod terms;
@@ -22,6 +23,8 @@ use dates::FilterDate;
 const LONGEST_QUERY: usize = 4 << 10;
 /// How many words, phrases and filters of a query count.
 const MOST_PARTS: usize = 64;
+/// From so many words on, a colon is more likely part of a text than of a filter.
+const PASTED: usize = 8;
 /// In how many ways a question is asked at most.
 pub const MOST_PHRASINGS: usize = 8;
 
@@ -170,6 +173,13 @@ impl Query {
         by_key
     }
 
+    /// Whether a name before a colon is most likely part of a longer text that somebody pasted, such
+    /// as an error's, rather than a filter that was mistyped.
+    fn is_pasted(&self, name: &str) -> bool {
+        let words = self.text.split_whitespace().count();
+        words >= PASTED && text::nearest(name, FILTERS.iter().map(|(known, _)| *known)).is_none()
+    }
+
     /// Takes one part off the front of a text and returns what is left.
     fn part<'t>(&mut self, text: &'t str) -> Result<&'t str> {
         let (negated, body) = match text.strip_prefix('-') {
@@ -199,7 +209,9 @@ impl Query {
                     self.filters.push(Filter::new(*key, value.trim(), negated)?);
                     return Ok(rest);
                 }
-                None if looks_like_filter(name, value) => return Err(unknown_filter(name, value)),
+                None if looks_like_filter(name, value) && !self.is_pasted(name) => {
+                    return Err(unknown_filter(name, value));
+                }
                 _ => {}
             }
         }
@@ -334,6 +346,11 @@ mod tests {
         assert_eq!(error.exit_code(), 2);
         assert!(error.causes()[0].contains("project: flavor: status:"), "{error}");
         assert!(error.next_step().unwrap().contains("`project:`"), "{error}");
+        assert!(Query::parse("repo:zubot flock").is_err());
+        let pasted =
+            "Invalid search query OPENAI_BASE_URL or custom endpoint repo:zubot type:issue";
+        assert!(parse(pasted).words.contains(&"repo:zubot".to_string()));
+        assert!(Query::parse(&format!("{pasted} projet:zubot")).is_err());
         assert!(Query::parse("status:great").is_err());
         assert!(Query::parse("since:whenever").is_err());
     }

@@ -551,6 +551,23 @@ fn a_time_is_no_word_and_alone_lists_what_was_done_then() {
     // Nothing was done at that time.
     desk.later(60 * 24 * 60);
     assert!(hits("what did we do yesterday").is_empty());
+    let said = desk.memtree(["search", "what did we do last Tuesday"]).success();
+    said.stderr_has("no session is of that time; the last one ended on");
+}
+
+#[test]
+fn who_asks_in_another_language_is_asked_by_its_telling_words() {
+    let desk = desk_with(&[
+        ("Warum bricht der Export bei Umlauten ab?", "Die Datei war in Latin-1 geschrieben."),
+        ("Nimm Redis wieder raus", "Redis ist entfernt, die Warteschlange liegt in Postgres."),
+        ("优惠券被重复使用,请修复", "已改为在数据库事务中原子扣减。"),
+    ]);
+    let first = |query: &str| desk.memtree(["search", query, "--json"]).success().json();
+    let hit = &first("warum haben wir Redis entfernt")["hits"][0];
+    assert!(hit["title"].as_str().unwrap().contains("Redis"), "{hit}");
+    assert_eq!((&hit["weak"], &hit["lacks"]), (&false.into(), &serde_json::json!([])), "{hit}");
+    let hit = &first("优惠券为什么会被重复使用?")["hits"][0];
+    assert_eq!((&hit["weak"], &hit["lacks"]), (&false.into(), &serde_json::json!([])), "{hit}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use crate::base::stem::stem;
 use crate::base::{common_words, text};
+use crate::query::languages::{self, Language};
 use crate::query::terms;
 
 /// What a word counts at most, and one that is common in manuals and comments.
@@ -54,17 +55,20 @@ impl PromptWords {
     /// The content words of a prompt; `rarity` says how much each sets a session apart.
     pub fn of(prompt: &str, rarity: impl Fn(&str) -> f32) -> PromptWords {
         let mut words: Vec<(String, f32)> = Vec::new();
+        let language = Language::of(prompt);
+        let said = languages::without_everyday_phrases(prompt);
         // The smallest words: those that an identifier is made of, not itself.
-        for word in terms::of(prompt).into_iter().filter(|word| word.unit) {
+        for word in terms::of(&said).into_iter().filter(|word| word.unit) {
             let known = words.iter().any(|(known, _)| *known == word.text);
-            if !known && words.len() < MOST_WORDS && is_content(&word.typed) {
-                let technical = common_words::place(&word.typed).is_some();
+            if !known && words.len() < MOST_WORDS && is_content(&word.typed, language) {
+                // Where words are cut into pairs, one word is several of them.
+                let technical = common_words::place(&word.typed).is_some() || is_pair(&word.typed);
                 let most = if technical { TECHNICAL } else { RARE };
                 let weight = rarity(&word.text).min(most);
                 words.push((word.text, weight));
             }
         }
-        PromptWords { words, asks: asks(prompt), others: Vec::new() }
+        PromptWords { words, asks: asks(prompt, language), others: Vec::new() }
     }
 
     /// The same with other phrasings: whichever has most in common with a text counts.
@@ -138,7 +142,7 @@ impl Common {
 }
 
 /// Whether a prompt asks something. “Can you …?” is a way to say: do it.
-fn asks(prompt: &str) -> bool {
+fn asks(prompt: &str, language: Language) -> bool {
     const QUESTIONS: &[&str] = &[
         "are", "did", "do", "does", "had", "has", "have", "how", "is", "should", "was", "were",
         "what", "when", "where", "which", "who", "why",
@@ -148,14 +152,24 @@ fn asks(prompt: &str) -> bool {
     let first = prompt.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let first = first.to_lowercase();
     QUESTIONS.contains(&first.as_str())
-        || (prompt.ends_with('?') && !REQUESTS.contains(&first.as_str()))
+        || language.asks(&first)
+        || (prompt.ends_with(['?', '？']) && !REQUESTS.contains(&first.as_str()))
+        || languages::has_asking_phrase(prompt)
 }
 
 /// A word that says what a text is about.
-fn is_content(word: &str) -> bool {
-    word.chars().count() >= SHORTEST_WORD
+fn is_content(word: &str, language: Language) -> bool {
+    (word.chars().count() >= SHORTEST_WORD || is_pair(word))
         && !word.bytes().all(|byte| byte.is_ascii_digit())
         && common_words::everyday_place(word).is_none()
+        && !language.is_everyday(word)
+}
+
+/// Two characters of a script whose words are cut into pairs; two of the Japanese syllables that
+/// join words say nothing.
+fn is_pair(word: &str) -> bool {
+    let joins = |letter: char| ('\u{3041}'..='\u{309f}').contains(&letter);
+    languages::is_unspaced(word) && word.chars().count() == 2 && !word.chars().all(joins)
 }
 
 /// The names in a prompt that are nobody's everyday words, in lower case: files, identifiers, error
@@ -321,6 +335,27 @@ mod tests {
         ] {
             assert_eq!(names(everyday), [""; 0], "{everyday}");
         }
+    }
+
+    #[test]
+    fn everyday_words_of_other_languages_say_nothing() {
+        let empty = |prompt: &str| PromptWords::of(prompt, |_| 4.0).is_empty();
+        for prompt in [
+            "mach bitte weiter",
+            "ja, genau so, und danach bitte aufräumen",
+            "continúa por favor",
+            "继续",
+            "再运行一次测试",
+            "もう一度テストを実行して",
+            "รันการทดสอบอีกครั้ง",
+        ] {
+            assert!(empty(prompt), "{prompt}");
+        }
+        let sure =
+            |prompt: &str, text: &str| PromptWords::of(prompt, |_| 4.0).common([text]).is_sure();
+        assert!(sure("Warum bricht der Export bei Umlauten ab?", "Export mit Umlauten bricht ab"));
+        assert!(sure("优惠券为什么会被重复使用", "优惠券被重复使用,请修复"));
+        assert!(!sure("优惠券为什么会被重复使用", "邮件服务器的优惠"));
     }
 
     #[test]
