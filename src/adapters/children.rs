@@ -33,6 +33,13 @@ pub fn of_name(name: &Path) -> Option<&str> {
     })
 }
 
+/// The child's own id: what its log says, unless that took it from the folder within raw.
+pub fn own_id(name: &Path, native_id: Option<&str>) -> Option<String> {
+    let of_folder = of_name(name)?;
+    let said = native_id.filter(|id| of_name(Path::new(id)) != Some(of_folder));
+    Some(said.unwrap_or(of_folder).to_string())
+}
+
 /// Reads a session with all its children.
 pub fn read(adapter: &dyn Adapter, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
     let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();

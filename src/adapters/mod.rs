@@ -115,6 +115,11 @@ pub trait Adapter: Sync {
         rows::identify(file, self.name())
     }
 
+    /// The same of a file that was captured as this agent's: what its place says of it is not kept.
+    fn identify_kept(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        self.identify(file)
+    }
+
     /// What its database holds, where it keeps its sessions in one.
     fn schema(&self) -> Option<&'static Schema> {
         None

@@ -37,6 +37,10 @@ impl Adapter for OhMyPi {
         Ok(own.map(|header| header.identity().started_by(parent(file))))
     }
 
+    fn identify_kept(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        Ok(pi::header(file)?.map(|header| header.identity()))
+    }
+
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
         Pi.read(log, events)
     }

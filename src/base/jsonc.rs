@@ -43,6 +43,15 @@ fn root(text: &str) -> Result<Object<'_>, String> {
     }
 }
 
+/// Refuses a key that stands twice in its object: readers do not agree which of them counts.
+fn stands_once(object: &Object, path: &[&str]) -> Result<(), String> {
+    let named = object.properties.iter().filter(|other| Some(&other.name.as_str()) == path.last());
+    match named.count() {
+        0 | 1 => Ok(()),
+        _ => Err(format!("`{}` stands there twice", path.join("."))),
+    }
+}
+
 /// Adds an item to the end of the list that a path of keys leads to. Keys that are missing are
 /// added too, at the ends of their objects; how many is returned.
 pub fn append(text: &str, path: &[&str], item: &str) -> Result<(String, usize), String> {
@@ -50,6 +59,7 @@ pub fn append(text: &str, path: &[&str], item: &str) -> Result<(String, usize), 
     let mut here = &object;
     for (depth, key) in path.iter().enumerate() {
         let is_last = depth + 1 == path.len();
+        stands_once(here, &path[..=depth])?;
         match here.get(key).map(|property| &property.value) {
             Some(Value::Array(array)) if is_last => {
                 return Ok((with_item(text, &of_array(array), item), 0));
@@ -74,6 +84,7 @@ pub fn insert(text: &str, path: &[&str], value: &str) -> Result<(String, usize),
     let object = root(text)?;
     let mut here = &object;
     for (depth, key) in path.iter().enumerate() {
+        stands_once(here, &path[..=depth])?;
         match here.get(key).map(|property| &property.value) {
             Some(Value::Object(inner)) if depth + 1 < path.len() => here = inner,
             Some(_) => {
@@ -389,6 +400,7 @@ mod tests {
             "{\"hooks\": {\"Stop\": {}}}",
             "{'a': 1}",
             "{\"a\": 1 \"b\": 2}",
+            "{\"hooks\": {}, \"hooks\": {\"Stop\": []}}",
         ] {
             assert!(append(text, &["hooks", "Stop"], ITEM).is_err(), "{text}");
         }

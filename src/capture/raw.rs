@@ -141,7 +141,7 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
         if LfsPointer::at(&found.path).is_some() {
             return Err(io::Error::other("raw is with Git LFS, and not here: `git lfs pull`"));
         }
-        let identity = adapter.identify(&found.path)?;
+        let identity = adapter.identify_kept(&found.path)?;
         if let Some(identity) = &identity
             && children::of_name(&found.relative).is_none()
             && Source::shown_id(&identity.native_id) == claimed
@@ -177,10 +177,8 @@ pub fn raw_log(adapter: &dyn Adapter, snapshot: &Path, native_id: &str) -> io::R
         if let Some(record) = identity.as_ref().and_then(|identity| identity.follows.clone()) {
             follows.insert(found.path.clone(), record);
         }
-        let child = children::of_name(&found.relative).map(|folder| {
-            let named = identity.as_ref().map(|identity| identity.native_id.clone());
-            named.unwrap_or_else(|| folder.to_string())
-        });
+        let named = identity.as_ref().map(|identity| identity.native_id.as_str());
+        let child = children::own_id(&found.relative, named);
         let role = role(&found, identity);
         // The main conversation first: what was carried over from earlier captures, then shorter
         // files before longer.

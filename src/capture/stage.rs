@@ -511,11 +511,10 @@ fn carry_over(
         };
         let path =
             writer.copy(&old, &format!("{}/{}", layout::RAW, layout::shown_relative(&kept_as)))?;
-        let identity = adapter.identify(&path)?;
-        let native_id = identity.as_ref().map(|identity| identity.native_id.clone());
+        let identity = adapter.identify_kept(&path)?;
+        let named = identity.as_ref().map(|identity| identity.native_id.as_str());
+        let child = children::own_id(&kept_as, named);
         let role = identity.map_or(Role::Attachment, |identity| identity.role);
-        let child = children::of_name(&kept_as);
-        let child = child.map(|folder| native_id.unwrap_or_else(|| folder.to_string()));
         let earlier = LogFile { path, name: kept_as, role, within: None, child };
         // What came earlier is read first.
         let at = if earlier.role == Role::Main { 0 } else { copies.len() };

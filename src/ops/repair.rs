@@ -29,7 +29,7 @@ use crate::store::day::{DayLines, Difference};
 use crate::store::layout::{self, Layout};
 use crate::store::seals::{self, Damage, DamagedPage, Seals};
 use crate::store::snapshots::{self, parse_manifest_line};
-use crate::store::{Store, authored, digest, session_index};
+use crate::store::{Store, authored, digest, guards, session_index};
 
 /// So many sessions are looked at by a sweep that has nothing else to do.
 const A_FEW: usize = 16;
@@ -67,7 +67,7 @@ pub fn is_suspicious(store: &Store, ids: &[SessionId], turn: usize) -> bool {
     let chosen = (0..few).map(|at| &ids[(turn.wrapping_mul(few) + at) % ids.len()]);
     let layout = store.layout();
     chosen.into_iter().any(|id| match files::exists(layout.snapshot(id)) {
-        true => is_changed(&layout.snapshot(id), since),
+        true => is_changed(&layout.snapshot(id), since) || is_newer(&layout.session(id), since),
         // It was removed since then.
         false => is_newer(&layout.session(id), since),
     })
@@ -422,10 +422,18 @@ pub fn snapshots(
     let own = ids.iter().filter(|id| id.device == *settings.device);
     for id in own.rev().take(if all { usize::MAX } else { MANY }) {
         let snapshot = layout.snapshot(id);
-        if !is_changed(&snapshot, since) {
+        let is_changed = is_changed(&snapshot, since);
+        if !is_changed && !is_newer(&layout.session(id), since) {
             continue;
         }
         let Ok(Some(digest)) = store.digest(id) else { continue };
+        let lacking = guards::missing_of(layout, id, digest.content.shape());
+        guards::write_of(layout, id, &lacking)
+            .context(|| format!("cannot write to `{}`", layout.shown(&snapshot)))?;
+        made.extend(lacking.iter().map(|path| layout.shown(path)));
+        if !is_changed {
+            continue;
+        }
         let state = state_of(&snapshot, &digest);
         if state == SnapshotState::Whole {
             continue;

@@ -263,7 +263,9 @@ impl Memory {
         let cannot = || self.store().cannot_write();
         // One sweep at a time; a second one waits and then finds everything done.
         let _lock = self.store().lock()?;
-        guards::write_once(self.store()).context(cannot)?;
+        guards::guard_own(layout)
+            .and_then(|()| guards::write_once(self.store()))
+            .context(cannot)?;
         let mut run = Run::new(self, request)?;
         let tombstones = run.finish_earlier()?;
         run.report.upgraded = digest::upgrade(self, request.progress)?;

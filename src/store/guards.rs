@@ -6,6 +6,7 @@
 //! guard lies beside it.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +60,7 @@ pub fn write_once(store: &Store) -> io::Result<()> {
 
 /// Writes the guard of this device's own files, where it is missing.
 pub fn guard_own(layout: &Layout) -> io::Result<()> {
-    match has_own(layout) {
+    match has_own(layout) && !lacks_guard(layout.own()) {
         true => Ok(()),
         false => write_guard(&layout.own().join(layout::GITIGNORE)),
     }
@@ -75,38 +76,58 @@ pub fn has_own(layout: &Layout) -> bool {
 pub fn write_missing(store: &Store, write: bool) -> io::Result<usize> {
     let layout = store.layout();
     let mut missing = 0;
-    let mut guard = |folder: std::path::PathBuf| -> io::Result<()> {
-        let path = folder.join(layout::GITIGNORE);
-        if !files::is_dir(&folder) || files::read(&path).is_ok_and(|text| is_guard(&text)) {
-            return Ok(());
-        }
+    if lacks_guard(layout.own()) {
         missing += 1;
-        if write { write_guard(&path) } else { Ok(()) }
-    };
-    guard(layout.own())?;
-    let mut folders = Vec::new();
-    for id in store.session_ids()? {
-        if !files::is_dir(layout.snapshot(&id)) {
-            continue;
-        }
-        match shape(store, &id) {
-            SnapshotShape::Folder => folders.push(id),
-            SnapshotShape::Log => {
-                for folder in [layout::RAW, layout::SENSORY] {
-                    guard(layout.snapshot(&id).join(folder))?;
-                }
-            }
+        if write {
+            write_guard(&layout.own().join(layout::GITIGNORE))?;
         }
     }
-    for id in folders {
-        if let Some(text) = with_line(layout, &id) {
-            missing += 1;
-            if write {
-                files::write_atomic(&layout.session_gitignore(&id), text.as_bytes())?;
-            }
+    for id in store.session_ids()? {
+        let lacking = missing_of(layout, &id, shape(store, &id));
+        missing += lacking.len();
+        if write {
+            write_of(layout, &id, &lacking)?;
         }
     }
     Ok(missing)
+}
+
+/// The guards that one session lacks.
+pub fn missing_of(layout: &Layout, id: &SessionId, shape: SnapshotShape) -> Vec<PathBuf> {
+    let snapshot = layout.snapshot(id);
+    match shape {
+        _ if !files::is_dir(&snapshot) => Vec::new(),
+        SnapshotShape::Folder => {
+            with_line(layout, id).map(|_| layout.session_gitignore(id)).into_iter().collect()
+        }
+        SnapshotShape::Log => {
+            let folders = [layout::RAW, layout::SENSORY].map(|folder| snapshot.join(folder));
+            let lacking = folders.into_iter().filter(|folder| lacks_guard(folder));
+            lacking.map(|folder| folder.join(layout::GITIGNORE)).collect()
+        }
+    }
+}
+
+/// Writes the guards that one session lacks.
+pub fn write_of(layout: &Layout, id: &SessionId, lacking: &[PathBuf]) -> io::Result<()> {
+    for path in lacking {
+        match *path == layout.session_gitignore(id) {
+            true => {
+                let text = with_line(layout, id).unwrap_or_default();
+                files::write_atomic(path, text.as_bytes())?;
+            }
+            false => write_guard(path)?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a folder is there and does not say of itself that it is left out.
+fn lacks_guard(folder: impl AsRef<Path>) -> bool {
+    let folder = folder.as_ref();
+    let is_guarded =
+        || files::read(folder.join(layout::GITIGNORE)).is_ok_and(|text| is_guard(&text));
+    files::is_dir(folder) && !is_guarded()
 }
 
 /// Whether a file says that all beside it is left out, and takes nothing of that back.
@@ -121,7 +142,7 @@ fn shape(store: &Store, id: &SessionId) -> SnapshotShape {
     digest.map_or(SnapshotShape::Log, |digest| digest.content.shape())
 }
 
-fn write_guard(path: &std::path::Path) -> io::Result<()> {
+fn write_guard(path: &Path) -> io::Result<()> {
     files::remove_file(path)?;
     files::create_new_private(path)?.write_all(LEAVE_ALL_OUT.as_bytes())
 }

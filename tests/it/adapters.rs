@@ -325,6 +325,22 @@ fn every_agents_logs_are_found_where_it_keeps_them() {
 }
 
 #[test]
+fn what_is_kept_of_a_log_is_read_as_the_log_was() {
+    let keeps_them = |adapter: &&&dyn Adapter| !adapter.roots(&Places::default()).is_empty();
+    for adapter in adapters::ALL.iter().filter(keeps_them) {
+        for case in cases(adapter.name()) {
+            let desk = Desk::new().with_log(adapter.name(), &case);
+            desk.memtree(["sweep", "--only", adapter.name()]).any();
+            let name = format!("{} {case}", adapter.name());
+            let (_, again) = desk.memtree(["digest", "--all", "--dry-run"]).any();
+            assert!(again.stdout.starts_with("would write 0 digests"), "{name}: {}", again.stdout);
+            let (_, deep) = desk.memtree(["verify", "--deep"]).any();
+            assert!(!deep.stdout.contains("other words"), "{name}: {}", deep.stdout);
+        }
+    }
+}
+
+#[test]
 fn the_page_on_adapters_shows_the_source() {
     let page = fs::read_to_string(checkout().join("docs/adapters.md")).unwrap();
     let flat = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join("\n");

@@ -118,6 +118,30 @@ fn a_forgotten_text_takes_its_raw_with_it_and_the_session_stays() {
 }
 
 #[test]
+fn a_forgotten_text_leaves_no_tag_and_no_row_behind() {
+    let desk = Desk::new();
+    for (number, id) in [ONE, TWO].into_iter().enumerate() {
+        let asked = "Where do the Zebrafish Müller papers lie, in the greenhouse?";
+        let told = "We decided that Zebrafish Müller needs a drawer because of the contract.";
+        desk.write_log(id, exchange(id, 1 + 4 * number as u32, asked, told));
+    }
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["compile", "--all"]).success();
+    desk.memtree(["ask", "what about Zebrafish Müller?", "--file-back"]).any();
+    assert!(desk.digest_text("SES1_desk_SP1C1").to_lowercase().contains("zebrafish"));
+    desk.memtree(["forget", "--text", "Zebrafish Müller", "--yes"]).success();
+    for (name, text) in desk.texts() {
+        let text = text.to_lowercase();
+        let is_known = name == "forgotten.md" || name.starts_with(".memtree/");
+        for word in ["zebrafish", "muller", "müller"] {
+            assert!(is_known || !text.contains(word), "{name}: {word}: {text}");
+        }
+    }
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["verify", "--deep"]).success();
+}
+
+#[test]
 fn a_note_of_a_person_is_forgotten_without_the_log() {
     let desk = desk();
     let path = desk.digest_path("SES2_desk_SP1C1");

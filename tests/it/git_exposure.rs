@@ -87,6 +87,31 @@ fn an_older_memory_gets_its_guards_by_the_next_sweep() {
 }
 
 #[test]
+fn a_guard_that_is_gone_or_changed_is_seen_and_written_again() {
+    let desk = desk();
+    let raw = "sessions/SES1_desk_SP1C1/snapshot/raw/.gitignore";
+    let beside = "sessions/SES2_desk_SP1C1/.gitignore";
+    for guard in [raw, beside] {
+        for damage in [None, Some(""), Some("!*\n"), Some("\0\0\0")] {
+            match damage {
+                Some(text) => {
+                    fs::remove_file(desk.store().join(guard)).unwrap();
+                    desk.write(guard, text);
+                }
+                None => fs::remove_file(desk.store().join(guard)).unwrap(),
+            }
+            desk.memtree(["verify"]).code(1).stdout_has(guard);
+            desk.memtree(["sweep"]).success();
+            desk.memtree(["verify"]).success();
+        }
+    }
+    fs::remove_file(desk.store().join(".memtree/.gitignore")).unwrap();
+    desk.memtree(["sweep"]).success();
+    assert!(desk.store().join(".memtree/.gitignore").is_file());
+    assert_eq!(staged(&desk), [""; 0]);
+}
+
+#[test]
 fn raw_that_git_has_stops_sweep_and_doctor() {
     let desk = desk();
     desk.git(["add", "-A"]);

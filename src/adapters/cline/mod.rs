@@ -19,6 +19,9 @@ pub mod task;
 /// Cline.
 pub struct Cline;
 
+/// What the agent of a session is called that a person talks to.
+const LEAD: &str = "lead";
+
 impl Adapter for Cline {
     fn name(&self) -> &'static str {
         "cline"
@@ -40,7 +43,8 @@ impl Adapter for Cline {
         }
         let is_messages = name.ends_with(".messages.json");
         if is_messages || name.ends_with(".compaction.json") {
-            let document = jsonl::document_head(file, &["sessionId", "version"], "messages")?;
+            let document =
+                jsonl::document_head(file, &["sessionId", "version", "agent"], "messages")?;
             let id = jsonl::string(&document, "sessionId");
             if id.is_empty() || !document.contains_key("messages") {
                 return Ok(None);
@@ -53,7 +57,11 @@ impl Adapter for Cline {
             let folder = file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy());
             let lead = |folder: &str| file.with_file_name(format!("{folder}.messages.json"));
             let is_child = |folder: &str| stem != folder && files::exists(lead(folder));
-            return Ok(Some(match folder.filter(|folder| is_child(folder)) {
+            let agent = jsonl::string(&document, "agent");
+            // Within raw the folder has another name; a session has a manifest, a child has none.
+            let manifest = file.with_file_name(format!("{stem}.json"));
+            let has_lead = || !agent.is_empty() && agent != LEAD && !files::exists(&manifest);
+            return Ok(Some(match folder.filter(|folder| is_child(folder) || has_lead()) {
                 Some(folder) => Identity::beside(folder, Role::Subagent(stem.to_string())),
                 None => Identity::main(id, None),
             }));

@@ -64,7 +64,11 @@ impl Adapter for Kimi {
                 Identity::beside(folder(3), Role::Subagent(agent))
             }
             ("wire", "agents", _) => Identity::main(folder(3), None),
-            ("wire", _, session) => Identity::main(session, None),
+            // Within raw the folder may have another name; the log says whose it is.
+            ("wire", _, session) => match agent_of(&records) {
+                Some(agent) => Identity::beside(session, Role::Subagent(agent)),
+                None => Identity::main(session, None),
+            },
             _ => Identity::main(stem, None),
         }))
     }
@@ -98,6 +102,15 @@ fn is_wire(records: &[Map<String, Value>]) -> bool {
     let dotted = ["config.", "turn.", "context.", "runtime.", "profile."];
     let is_own = |record| dotted.iter().any(|start| kind(record).starts_with(start));
     header || records.first().is_some_and(is_own)
+}
+
+/// The subagent whose log says so at its beginning.
+fn agent_of(records: &[Map<String, Value>]) -> Option<String> {
+    let binds = |record: &&Map<String, Value>| {
+        ["runtime.set_binding", "profile.bind"].contains(&jsonl::string(record, "type"))
+    };
+    let agent = jsonl::string(records.iter().find(binds)?, "agentId");
+    (!agent.is_empty() && agent != MAIN).then(|| agent.to_string())
 }
 
 fn is_context(records: &[Map<String, Value>]) -> bool {

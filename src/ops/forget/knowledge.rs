@@ -5,6 +5,7 @@
 //! the session.
 
 use std::collections::BTreeSet;
+use std::io;
 
 use super::traces::Traces;
 use crate::base::files;
@@ -43,17 +44,46 @@ pub fn rewrite(store: &Store, traces: &Traces, redactor: &Redactor) -> Result<Ve
         files::remove_file(&layout.page(name)).context(cannot)?;
         changed.push(layout.shown(&layout.page(name)));
     }
+    changed.extend(settle(store, &gone).context(cannot)?);
+    Ok(changed)
+}
+
+/// Takes what the other pages and lists say of pages that are gone out of them; returns which files
+/// changed.
+fn settle(store: &Store, gone: &BTreeSet<PageName>) -> io::Result<Vec<String>> {
+    let layout = store.layout();
+    let mut changed = Vec::new();
     if !gone.is_empty() {
-        let log = store.without_pages_in_log(&gone).context(cannot)?;
+        let log = store.without_pages_in_log(gone)?;
         changed.extend(log.then(|| layout.shown(&layout.knowledge_log())));
-        for name in store.page_names().context(cannot)? {
-            if store.without_links_to(&name, &gone).context(cannot)? {
+        for name in store.page_names()? {
+            if store.without_links_to(&name, gone)? {
                 changed.push(layout.shown(&layout.page(&name)));
             }
         }
     }
-    if store.write_index().context(cannot)? {
+    if store.write_index()? {
         changed.push(layout.shown(&layout.knowledge_index()));
     }
+    Ok(changed)
+}
+
+/// Takes a text out of pages, by what `clean` does, and then what the others say of those that
+/// went; returns which files changed.
+pub fn cleaned(
+    store: &Store,
+    clean: impl FnOnce() -> io::Result<Vec<String>>,
+) -> io::Result<Vec<String>> {
+    let there = store.page_names()?;
+    if there.is_empty() {
+        return clean();
+    }
+    let _lock = files::lock_exclusive(&store.layout().knowledge_lock())?;
+    let mut changed = clean()?;
+    let left: BTreeSet<PageName> = store.page_names()?.into_iter().collect();
+    let gone = there.into_iter().filter(|name| !left.contains(name)).collect();
+    changed.extend(settle(store, &gone)?);
+    changed.sort();
+    changed.dedup();
     Ok(changed)
 }

@@ -316,8 +316,8 @@ fn forget_text(
         text::without_text(store, session, pattern, plan.day)?;
     }
     let removed = |path: &Path, page: &str| text::page_without(store, path, page, pattern);
-    report.files =
-        clean_pages(store, |_| true, |name| pattern.is_in(name), removed).context(cannot)?;
+    let clean = || clean_pages(store, |_| true, |name| pattern.is_in(name), removed);
+    report.files = knowledge::cleaned(store, clean).context(cannot)?;
     let is_changed = |session: &str| report.sessions.iter().any(|id| id.to_string() == session);
     clear_cache(store, is_changed).context(cannot)?;
     // Not before all is done: a sweep that sees such a tombstone beside raw files removes all of

@@ -7,7 +7,7 @@ use chrono::NaiveDate;
 
 use super::pattern::{FORGOTTEN, TextPattern, without_originals};
 use crate::base::files;
-use crate::base::front_matter::Document;
+use crate::base::front_matter::{self, Document};
 use crate::capture::{commit, stage};
 use crate::error::{Context, Result};
 use crate::model::digest::{FOLDER, SnapshotShape};
@@ -102,6 +102,13 @@ fn without(page: &str, pattern: &TextPattern) -> Document {
                 listed.iter().map(|item| pattern.removed(item).into_owned()).collect();
             document.set_block_list(key, &kept);
         }
+    }
+    // Tags are made of what was said, word by word.
+    if let Some(tags) = document.get_list("tags")
+        && pattern.is_in(page)
+    {
+        let kept: Vec<String> = tags.into_iter().filter(|tag| !names_word(tag, pattern)).collect();
+        document.set_raw("tags", &front_matter::list(&kept));
     }
     let body = pattern.removed(document.body());
     let body =

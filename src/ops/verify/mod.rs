@@ -23,6 +23,8 @@ mod pages;
 mod sessions;
 mod sources;
 
+pub use sessions::UNGUARDED;
+
 /// The steps of the data's way, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -18,6 +18,7 @@ use crate::model::day::DayLine;
 use crate::model::digest::{Content, Digest, SnapshotShape, Worth};
 use crate::model::ids::{Device, EpisodeId, SessionId};
 use crate::store::day::{DayLines, Difference};
+use crate::store::guards::{self, GitState};
 use crate::store::snapshots::parse_manifest_line;
 use crate::store::{Store, digest, layout};
 
@@ -25,7 +26,11 @@ use crate::store::{Store, digest, layout};
 pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Expected) {
     let store = settings.store;
     let forgotten = store.forgotten();
-    let check = |id| Check::new(store, id).run(settings.device, forgotten.contains(id));
+    let has_guards = GitState::file(store.layout()).load().has_guards;
+    let check = |id: &SessionId| {
+        let is_guarded = has_guards && id.device == *settings.device;
+        Check { is_guarded, ..Check::new(store, id) }.run(settings.device, forgotten.contains(id))
+    };
     let checked: Vec<(Findings, Option<ExpectedLines>)> = ids.par_iter().map(check).collect();
     let (mut findings, mut expected) = (Findings::default(), Expected::new());
     for (id, (one, began)) in ids.iter().zip(checked) {
@@ -35,16 +40,21 @@ pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Ex
     (findings, expected)
 }
 
+/// What a `.gitignore` does that is gone or was changed.
+pub const UNGUARDED: &str = "does not keep raw out of git";
+
 /// The check of one session.
 struct Check<'s> {
     store: &'s Store,
     id: &'s SessionId,
+    /// Whether this device gave it what keeps raw out of git.
+    is_guarded: bool,
     found: Findings,
 }
 
 impl<'s> Check<'s> {
     fn new(store: &'s Store, id: &'s SessionId) -> Check<'s> {
-        Check { store, id, found: Findings::default() }
+        Check { store, id, is_guarded: false, found: Findings::default() }
     }
 
     fn run(mut self, device: &Device, is_forgotten: bool) -> (Findings, Option<ExpectedLines>) {
@@ -82,6 +92,7 @@ impl<'s> Check<'s> {
         let is_elsewhere = self.id.device != *device && !files::exists(snapshot.join(layout::RAW));
         if files::exists(&snapshot) && !is_elsewhere {
             self.snapshot(&snapshot, &digest);
+            self.guards(&digest);
         } else if digest.snapshot.evicted.is_some() {
             self.found.evicted = 1;
         } else if self.id.device != *device {
@@ -92,6 +103,16 @@ impl<'s> Check<'s> {
         }
         let began = self.began(&digest);
         (self.found, began)
+    }
+
+    /// Checks that raw keeps itself out of git.
+    fn guards(&mut self, digest: &Digest) {
+        let layout = self.store.layout();
+        if self.is_guarded {
+            for path in guards::missing_of(layout, self.id, digest.content.shape()) {
+                self.gap(Step::Raw, &path, UNGUARDED);
+            }
+        }
     }
 
     /// Checks a digest by itself.
