@@ -418,6 +418,8 @@ fn what_was_decided_elsewhere_or_changed_later_is_asked_about_again() {
     it.desk.write(&page, "---\nschema: memtree/pattern/1\n");
     let listed = it.desk.memtree(["review", "--list"]).code(3);
     assert!(listed.stderr.contains(&page), "{}", listed.stderr);
+    let told = it.desk.memtree(["distribute"]).code(3);
+    assert!(told.stderr.contains(&format!("not done: {page}")), "{}", told.stderr);
     assert_eq!(it.desk.read(&page), "---\nschema: memtree/pattern/1\n");
 }
 

@@ -169,6 +169,8 @@ impl Memory {
     fn distribution(&self, request: &DistributeRequest) -> Result<Plan> {
         let mut plan = Plan::default();
         let lessons = self.ready_lessons(&mut plan.report)?;
+        // A page that cannot be read is no lesson, and its person should know why.
+        plan.report.refused.extend(self.catalog()?.damaged);
         let observed = self.observed()?.sessions;
         let (projects, without_folder) = self.projects(&observed, request)?;
         plan.report.ready = lessons.len();
