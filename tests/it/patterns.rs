@@ -568,6 +568,14 @@ fn what_is_retired_by_hand_or_by_flag_is_taken_out_and_counted_once() {
 }
 
 #[test]
+fn a_project_that_nobody_knows_is_no_empty_answer() {
+    let (it, _) = approved();
+    let told = it.desk.memtree(["detect", "--project", "peir"]).code(2);
+    assert!(told.stderr.contains("did you mean `pier`?"), "{}", told.stderr);
+    it.desk.memtree(["detect", "--project", "pier"]).success();
+}
+
+#[test]
 fn where_nothing_can_be_distributed_it_says_why() {
     let (it, _) = approved();
     it.desk

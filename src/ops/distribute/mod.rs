@@ -347,7 +347,10 @@ impl Memory {
 }
 
 /// The names of the projects that are asked for; says so where there is none of that name.
-fn named<'s>(sessions: &'s [Observed], asked: Option<&str>) -> Result<BTreeSet<&'s str>> {
+pub(super) fn named<'s>(
+    sessions: &'s [Observed],
+    asked: Option<&str>,
+) -> Result<BTreeSet<&'s str>> {
     const MOST_NAMES: usize = 8;
     let names: BTreeSet<&str> = sessions.iter().filter_map(|it| it.project.as_deref()).collect();
     let Some(asked) = asked else { return Ok(names) };
