@@ -41,8 +41,8 @@ pub fn run(app: &App, command: impl Fn(&[&str]) -> u8) -> Result<u8> {
         install::agents_here(&app.environment.places).map(|spec| spec.agent).collect();
     let offer = format!(
         "There is no memory yet, but there are logs of {}.\n\
-         memtree can read them (it never changes them) and write one Markdown page per session to {root}.\n\
-         It can then wire up {} (hooks, MCP server, skills); `memtree uninstall --all` undoes it.\n",
+         memtree reads them, never changes them, and writes a page for each to {root}.\n\
+         It can wire up {}; `memtree uninstall --all` undoes that.\n",
         listed(&with_logs(app)),
         if wired.is_empty() { "your agents".to_string() } else { listed(&wired) },
     );

@@ -514,28 +514,27 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
     }
     let lower = name.to_lowercase();
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
-    let naming: Vec<Digest> = ids
+    let is_gone = !files::exists(&absolute);
+    // A name such as `README.md` is in many pages: only what is told of each is kept.
+    let found: Vec<(bool, FileSession)> = ids
         .par_iter()
         .filter_map(|id| {
             // Most pages do not name it, and need not be read closely.
             let page = files::read_to_string(store.layout().digest(id))
                 .ok()
                 .filter(|page| page.to_lowercase().contains(&lower))?;
-            digest::parse(&page).ok()
+            let digest = digest::parse(&page).ok()?;
+            let touches =
+                |same: &dyn Fn(&str) -> bool| digest.content.files.iter().any(|file| same(file));
+            let exact = touches(&|file| is_same(file, &digest, named, &absolute, home));
+            let fits = exact || is_gone && touches(&|file| is_end_of(file, named));
+            fits.then(|| (exact, file_session(store, digest, &name)))
         })
         .collect();
-    let touches = |digest: &Digest, same: &dyn Fn(&str) -> bool| {
-        digest.content.files.iter().any(|file| same(file))
-    };
-    let exact =
-        |digest: &Digest| touches(digest, &|file| is_same(file, digest, named, &absolute, home));
     // The end of a path names the file too, where nothing has it as a whole.
-    let by_end = !files::exists(&absolute) && !naming.iter().any(exact);
-    let is_it = |digest: &Digest| {
-        exact(digest) || (by_end && touches(digest, &|file| is_end_of(file, named)))
-    };
-    let mut sessions: Vec<FileSession> =
-        naming.into_iter().filter(is_it).map(|digest| file_session(store, digest, &name)).collect();
+    let by_end = !found.iter().any(|(exact, _)| *exact);
+    let of_it = found.into_iter().filter(|(exact, _)| *exact || by_end);
+    let mut sessions: Vec<FileSession> = of_it.map(|(_, session)| session).collect();
     sessions.sort_by(|a, b| (b.ended, &b.session).cmp(&(a.ended, &a.session)));
     Ok(FileBlame { file: named.display().to_string(), sessions })
 }

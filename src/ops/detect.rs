@@ -16,6 +16,7 @@ use crate::distill::patterns::{self, Observed};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::pattern::{Candidate, PatternId, PatternStatus, Thresholds};
+use crate::ops::distribute;
 use crate::store::authored;
 use crate::store::pattern::candidate;
 use crate::store::pattern::catalog::{self, Catalog};
@@ -104,6 +105,7 @@ impl Memory {
     pub fn detect(&self, request: DetectRequest) -> Result<DetectReport> {
         let whole = request.is_whole();
         let observed = self.observed()?;
+        distribute::named(&observed.sessions, request.project.as_deref())?;
         let mut report = DetectReport { damaged: observed.damaged, ..DetectReport::default() };
         let mut thresholds = self.thresholds();
         thresholds.min_frequency = request.min_frequency.unwrap_or(thresholds.min_frequency);

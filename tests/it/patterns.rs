@@ -418,6 +418,8 @@ fn what_was_decided_elsewhere_or_changed_later_is_asked_about_again() {
     it.desk.write(&page, "---\nschema: memtree/pattern/1\n");
     let listed = it.desk.memtree(["review", "--list"]).code(3);
     assert!(listed.stderr.contains(&page), "{}", listed.stderr);
+    let told = it.desk.memtree(["distribute"]).code(3);
+    assert!(told.stderr.contains(&format!("not done: {page}")), "{}", told.stderr);
     assert_eq!(it.desk.read(&page), "---\nschema: memtree/pattern/1\n");
 }
 
@@ -563,6 +565,14 @@ fn what_is_retired_by_hand_or_by_flag_is_taken_out_and_counted_once() {
     it.desk.memtree(["distribute", "--apply"]).success();
     assert!(has_it());
     it.desk.memtree(["status"]).success().stdout_has("patterns  1 approved, 0 retired");
+}
+
+#[test]
+fn a_project_that_nobody_knows_is_no_empty_answer() {
+    let (it, _) = approved();
+    let told = it.desk.memtree(["detect", "--project", "peir"]).code(2);
+    assert!(told.stderr.contains("did you mean `pier`?"), "{}", told.stderr);
+    it.desk.memtree(["detect", "--project", "pier"]).success();
 }
 
 #[test]

@@ -462,6 +462,62 @@ fn nothing_is_merged_over_what_somebody_has_staged() {
 }
 
 #[test]
+fn a_memory_that_is_a_submodule_syncs_too() {
+    let net = Net::of(&["left", "right"]);
+    let [left, right] = net.desks.as_slice() else { unreachable!() };
+    left.memtree(["log", "user", "from the left"]).success();
+    left.memtree(["sync"]).success();
+    let work = right.root().join("work");
+    fs::create_dir(&work).unwrap();
+    let git = |arguments: &[&str]| git_in(&work, &right.home(), arguments);
+    git(&["init", "--quiet"]);
+    let (remote, allow) = (net.remote.to_str().unwrap(), "protocol.file.allow=always");
+    git(&["-c", allow, "submodule", "--quiet", "add", remote, "memory"]);
+    let store = work.join("memory");
+    let store = store.to_str().unwrap();
+    right.memtree(["--store", store, "log", "user", "from the right"]).success();
+    right.memtree(["--store", store, "sync"]).success().stdout_has("committed 1 file");
+    // Both have written since: there is something to merge.
+    left.memtree(["log", "user", "more from the left"]).success();
+    left.memtree(["sync"]).success();
+    left.memtree(["log", "user", "even more from the left"]).success();
+    left.memtree(["sync"]).success();
+    right.memtree(["--store", store, "log", "user", "more from the right"]).success();
+    right.memtree(["--store", store, "sync"]).success().stdout_has("pushed");
+    left.memtree(["sync"]).success();
+    let day = left.read("daily/raw/2026-11-15.md");
+    assert_eq!(day.matches("from the").count(), 5, "{day}");
+}
+
+#[test]
+fn what_waits_in_a_rebase_is_joined_and_said() {
+    let net = Net::of(&["left", "right"]);
+    let [left, right] = net.desks.as_slice() else { unreachable!() };
+    swept(left, "Which rope holds the mast?");
+    left.memtree(["sync"]).success();
+    right.memtree(["sync"]).success();
+    let page = left.digest_path("SES1_left_SP1C1");
+    for (desk, note) in [(left, "- a note of the left\n"), (right, "- a note of the right\n")] {
+        desk.write(&page, desk.read(&page) + note);
+    }
+    left.memtree(["sync"]).success();
+    // Plain git, in a clone that does not know how pages are joined.
+    right.git(["config", "--remove-section", "merge.memtree"]);
+    right.git(["commit", "--quiet", "--all", "--message", "mine"]);
+    assert!(!right.try_git(&["pull", "--quiet", "--rebase"]).status.success());
+    right.memtree(["sync", "--dry-run"]).code(1).stderr_has("in the middle of a rebase");
+    assert!(right.read(&page).contains("<<<<<<<"));
+    right.memtree(["sync"]).code(1).stderr_has("git rebase --continue");
+    let joined = right.read(&page);
+    assert!(joined.contains("of the left") && joined.contains("of the right"), "{joined}");
+    right.git(["add", "--all"]);
+    right.git(["-c", "core.editor=true", "rebase", "--continue"]);
+    right.memtree(["sync"]).success().stdout_has("pushed");
+    left.memtree(["sync"]).success();
+    assert_eq!(left.read(&page), joined);
+}
+
+#[test]
 fn two_devices_of_one_name_are_not_merged_into_each_others_sessions() {
     let net = Net::of(&["desk", "desk"]);
     let [one, other] = net.desks.as_slice() else { unreachable!() };

@@ -42,7 +42,9 @@ impl Repository {
             dot_git
         } else {
             let text = read_small(&dot_git)?;
-            root.join(text.strip_prefix("gitdir:")?.trim())
+            // A submodule's is `../.git/modules/…`, which leads out of the folder on purpose.
+            let own = root.join(text.strip_prefix("gitdir:")?.trim());
+            fs::canonicalize(&own).unwrap_or(own)
         };
         let common = match read_small(&own.join("commondir")) {
             Some(text) => own.join(text.trim()),

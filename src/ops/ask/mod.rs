@@ -244,9 +244,17 @@ impl Memory {
         let is_about = |line: &str, project: Option<&str>| {
             terms.are_met_by(line, project.unwrap_or_default(), &projects)
         };
+        // A branch or a file of another project may be called like the project that is meant.
+        let is_of_it = |_: &str, project: Option<&str>| {
+            terms.ask_only_for(project.unwrap_or_default(), &projects)
+        };
         let rest =
             (!terms.0.is_empty()).then_some(&is_about as &dyn Fn(&str, Option<&str>) -> bool);
-        let (citations, consulted) = asked.answer(self, rest)?;
+        let own = rest.map(|_| asked.answer(self, Some(&is_of_it))).transpose()?;
+        let (citations, consulted) = match own.filter(|(citations, _)| !citations.is_empty()) {
+            Some(own) => own,
+            None => asked.answer(self, rest)?,
+        };
         Ok(answer_of(question, citations, consulted))
     }
 
@@ -405,6 +413,11 @@ impl QuestionTerms {
             self.named_by(&stems(project)).union(&of_line).copied().collect();
         let is_there = projects.is_empty() || !of_both.is_disjoint(projects);
         is_there && (projects.len() == self.0.len() || !of_line.is_subset(projects))
+    }
+
+    /// Whether nothing but a project is asked for, and it is this one.
+    fn ask_only_for(&self, project: &str, projects: &BTreeSet<usize>) -> bool {
+        projects.len() == self.0.len() && !self.named_by(&stems(project)).is_disjoint(projects)
     }
 
     fn weight(&self, named: &BTreeSet<usize>) -> f32 {
@@ -693,6 +706,12 @@ mod tests {
         assert!(met("tide-book", "The tide-book has a new page", Some("reef")));
         assert!(!met("anchors in tide-book", "No window for tide-book", Some("reef")));
         assert!(met("locks", line, None), "no project is named");
+        let terms = QuestionTerms::of("tide-book");
+        let projects = terms.named_by(&stems("tide-book"));
+        assert!(terms.ask_only_for("tide-book", &projects));
+        assert!(!terms.ask_only_for("reef", &projects));
+        let terms = QuestionTerms::of("anchors in tide-book");
+        assert!(!terms.ask_only_for("tide-book", &projects));
     }
 
     #[test]

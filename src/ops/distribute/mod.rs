@@ -169,6 +169,8 @@ impl Memory {
     fn distribution(&self, request: &DistributeRequest) -> Result<Plan> {
         let mut plan = Plan::default();
         let lessons = self.ready_lessons(&mut plan.report)?;
+        // A page that cannot be read is no lesson, and its person should know why.
+        plan.report.refused.extend(self.catalog()?.damaged);
         let observed = self.observed()?.sessions;
         let (projects, without_folder) = self.projects(&observed, request)?;
         plan.report.ready = lessons.len();
@@ -345,7 +347,10 @@ impl Memory {
 }
 
 /// The names of the projects that are asked for; says so where there is none of that name.
-fn named<'s>(sessions: &'s [Observed], asked: Option<&str>) -> Result<BTreeSet<&'s str>> {
+pub(super) fn named<'s>(
+    sessions: &'s [Observed],
+    asked: Option<&str>,
+) -> Result<BTreeSet<&'s str>> {
     const MOST_NAMES: usize = 8;
     let names: BTreeSet<&str> = sessions.iter().filter_map(|it| it.project.as_deref()).collect();
     let Some(asked) = asked else { return Ok(names) };

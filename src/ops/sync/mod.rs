@@ -134,6 +134,7 @@ impl Memory {
                     "`git init` there, and `git remote add origin URL`; then `memtree sync` again",
                 )
         })?;
+        self.refuse_unfinished(&repository, request.dry_run)?;
         let remote = self.remote(&repository, request.remote.as_deref())?;
         let mut report = SyncReport {
             remote: remote.as_ref().map(|remote| remote.name.clone()),
@@ -168,6 +169,21 @@ impl Memory {
         sync.commit(&mut report)?;
         sync.exchange(&mut report)?;
         Ok(report)
+    }
+
+    /// Stops where git waits for the person. No branch is checked out then, and that is no fault.
+    fn refuse_unfinished(&self, repository: &Repository, dry_run: bool) -> Result<()> {
+        let Some(what) = repository.unfinished() else { return Ok(()) };
+        if !dry_run {
+            self.settle_merges()?;
+        }
+        let joined =
+            if dry_run { "`memtree sync` joins the pages" } else { "pages are joined by now" };
+        Err(Error::new(format!("git is in the middle of a {what}"))
+            .because("what is committed now would become part of it")
+            .hint(format!(
+                "{joined}: `git add` them, then `git {what} --continue`, or `--abort`; then sync again"
+            )))
     }
 
     /// Git at work in the memory, as the person would run it.
@@ -216,14 +232,6 @@ impl Sync<'_> {
 
     /// Ends a merge that was left in the middle, by a person or a kill.
     fn finish_merge(&self, report: &mut SyncReport) -> Result<()> {
-        if let Some(what) = self.repository.unfinished() {
-            self.memory.settle_merges()?;
-            return Err(Error::new(format!("git is in the middle of a {what}"))
-                .because("what is committed now would become part of it")
-                .hint(format!(
-                    "pages are joined by now: `git add` them, then `git {what} --continue`, or `--abort`; then sync again"
-                )));
-        }
         if self.repository.merging().is_none() {
             return Ok(());
         }

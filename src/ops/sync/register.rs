@@ -34,7 +34,8 @@ impl Memory {
             return Ok(registered);
         }
         for (key, value) in
-            [("name", "memtree: join by section".to_string()), ("driver", driver(program))]
+            // A name without a command stops git.
+            [("driver", driver(program)), ("name", "memtree: join by section".to_string())]
         {
             let key = format!("merge.{MERGE_DRIVER}.{key}");
             let set = ["config", "--local", "--replace-all", &key, &value];
