@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
+
 /// So many of the commonest words are stop words: no page has to have them.
 pub const STOP_WORDS: usize = 200;
 /// So many are everyday words; those that follow are common in work on software and in manuals.
 pub const EVERYDAY: usize = 468;
 
-static PLACES: LazyLock<HashMap<&'static str, usize>> =
+static PLACES: LazyLock<HashMap<&'static str, usize, RandomState>> =
     LazyLock::new(|| table().enumerate().map(|(place, word)| (word, place)).collect());
 
 fn table() -> impl Iterator<Item = &'static str> {

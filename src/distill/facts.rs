@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::base::clock::Timestamp;
 use crate::base::{markdown, text};
 use crate::distill::commands::{self, Commit, PullRequest};
@@ -105,7 +107,7 @@ pub struct EpisodeFacts {
     pub inherited: bool,
     /// Words that may set it apart, heaviest first once the part has ended.
     pub words: Vec<(String, f32)>,
-    counting: HashMap<String, f32>,
+    counting: HashMap<String, f32, RandomState>,
     /// The commands that failed and were not seen to work since.
     failing: Vec<Failing>,
 }

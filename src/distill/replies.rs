@@ -79,7 +79,7 @@ pub fn claim_kind(sentence: &str, origin: Origin) -> Option<ClaimKind> {
     static LESSON: StaticRegex = StaticRegex::new(
         r"(?i)\b(root cause|turns? out|turned out|the (real |actual )?(problem|issue|bug|cause|culprit|fix|reason|failure) (is|was|here)|lesson|learn(ed|t) that|was caused by|the trick (is|was))\b|^(fix|cause|reason):",
     );
-    if !(28..320).contains(&sentence.len()) || !stands_alone(sentence, origin) {
+    if !(28..320).contains(&sentence.len()) {
         return None;
     }
     // Who asks for a root cause has not learnt it yet.
@@ -89,13 +89,13 @@ pub fn claim_kind(sentence: &str, origin: Origin) -> Option<ClaimKind> {
         DECISION.is_match(sentence)
             || (CHOICE.is_match(sentence) && (REASON.is_match(sentence) || WILL.is_match(sentence)))
     };
-    if lesson {
-        Some(ClaimKind::Lesson)
-    } else if decides() {
-        Some(ClaimKind::Decision)
-    } else {
-        None
-    }
+    let kind = match lesson {
+        true => ClaimKind::Lesson,
+        false if decides() => ClaimKind::Decision,
+        false => return None,
+    };
+    // Last, because to weigh its words costs most.
+    stands_alone(sentence, origin).then_some(kind)
 }
 
 /// Whether a sentence can be understood without what stands around it: no question, no heading, no

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
+
 use crate::base::common_words;
 use crate::base::stem::stem;
 use crate::base::text::{self, Word};
@@ -57,23 +59,23 @@ pub fn is_in(list: &str, word: &str) -> bool {
 
 /// How many different weighty words a sentence has.
 pub fn weighty_count(sentence: &str) -> usize {
-    distinct(sentence).iter().filter(|word| weight(word) > 0.2).count()
+    distinct(sentence, |word| weight(word) > 0.2).len()
 }
 
 /// How much a sentence says.
 pub fn sentence_weight(sentence: &str) -> f32 {
     // Summed in order: the sum of floats depends on it, and a set has none.
     let mut weights: Vec<f32> =
-        distinct(sentence).iter().map(|word| weight(word).min(1.0)).collect();
+        distinct(sentence, |_| true).iter().map(|word| weight(word).min(1.0)).collect();
     weights.sort_by(f32::total_cmp);
     weights.iter().sum()
 }
 
-/// The different whole words of a sentence.
-fn distinct(sentence: &str) -> HashSet<String> {
-    let mut words = HashSet::new();
+/// The different whole words of a sentence for which `counts` says so.
+fn distinct(sentence: &str, counts: impl Fn(&str) -> bool) -> HashSet<String, RandomState> {
+    let mut words = HashSet::default();
     text::each_word(sentence, |word| {
-        if word.whole {
+        if word.whole && counts(&word.text) {
             words.insert(word.text.into_owned());
         }
     });
