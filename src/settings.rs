@@ -311,7 +311,7 @@ pub enum Ask {
     Ask,
 }
 
-/// What the gate lets through, and who is told of decisions.
+/// What the gate lets through, and who hears of decisions.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct ReviewSettings {
     pub min_frequency: u64,

@@ -51,8 +51,8 @@ impl Adapter for Antigravity {
             return Ok(None);
         }
         // Elsewhere than in its folder, the summary says where it was.
-        let told = || records.iter().find_map(|step| folder_in(jsonl::string(step, "content")));
-        let id = folder_in(&file.to_string_lossy().replace('\\', "/")).or_else(told);
+        let stated = || records.iter().find_map(|step| folder_in(jsonl::string(step, "content")));
+        let id = folder_in(&file.to_string_lossy().replace('\\', "/")).or_else(stated);
         let lineage = files::sha256_hex(Value::from(records[0].clone()).to_string().as_bytes());
         let id = id.unwrap_or_else(|| format!("{stem}-{}", &lineage[..12]));
         Ok(Some(Identity::main(id, None)))

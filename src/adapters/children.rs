@@ -151,14 +151,14 @@ impl Splice<'_> {
     /// Hands over what a child did.
     fn tell(&mut self, child: Child) -> Result<()> {
         let Child { log, files, mut head, .. } = child;
-        let is_told = head.begun_by != BegunBy::Program;
-        if !is_told {
+        let is_read = head.begun_by != BegunBy::Program;
+        if !is_read {
             let records = std::mem::take(&mut head.ignored).into_values().sum::<u64>();
             head.ignored.insert("record of a bot".into(), head.records.max(records));
         }
         let label = label(&log.native_id);
         let (label, files, events) = (label.as_str(), files.as_slice(), &mut *self.events);
-        let mut sink = ChildSink { label, files, events, is_told, last: None };
+        let mut sink = ChildSink { label, files, events, is_read, last: None };
         self.adapter.read(&log, &mut sink)?;
         sink.end()?;
         self.read.push(head);
@@ -172,14 +172,14 @@ struct ChildSink<'e> {
     files: &'e [usize],
     events: &'e mut dyn EventSink,
     /// Whether what it did is handed on, or only what could not be read.
-    is_told: bool,
+    is_read: bool,
     /// When and where it last did something of its own.
     last: Option<(Option<Timestamp>, crate::model::session::Position)>,
 }
 
 impl EventSink for ChildSink<'_> {
     fn event(&mut self, mut event: Event<'_>) -> Result<()> {
-        if event.inherited || !self.is_told {
+        if event.inherited || !self.is_read {
             return Ok(());
         }
         event.position.file = self.files[event.position.file as usize] as u32;

@@ -169,7 +169,7 @@ impl Dialect for Reader {
             }
             "messages" => {
                 let Some(message) = out.parse::<WireMessage>(row) else { return Ok(()) };
-                return told(message, out);
+                return emit_message(message, out);
             }
             table => return out.ignore(&format!("row of {table}")),
         }
@@ -182,7 +182,7 @@ fn moment(number: Count) -> Option<Timestamp> {
     if number.0 < 100_000_000_000 { number.seconds() } else { number.milliseconds() }
 }
 
-fn told(message: WireMessage, out: &mut Transcript) -> Result<()> {
+fn emit_message(message: WireMessage, out: &mut Transcript) -> Result<()> {
     out.context.at = moment(message.created_at);
     let Some(parts) = out.parse::<Vec<WirePart>>(&message.parts) else { return Ok(()) };
     if let Some(model) = message.model.some().filter(|_| message.role.as_str() == "assistant") {

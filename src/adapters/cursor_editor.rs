@@ -146,13 +146,13 @@ impl Reader {
             };
             out.go_to(position);
             if let Some(bubble) = out.parse(&bubble) {
-                told(bubble, &model, out)?;
+                emit_bubble(bubble, &model, out)?;
             }
         }
         for bubble in chat.conversation {
             out.go_to(position);
             if let Some(bubble) = out.parse(bubble.get()) {
-                told(bubble, &model, out)?;
+                emit_bubble(bubble, &model, out)?;
             }
         }
         for _ in self.bubbles {
@@ -162,7 +162,7 @@ impl Reader {
     }
 }
 
-fn told(bubble: WireBubble, model: &Text, out: &mut Transcript) -> Result<()> {
+fn emit_bubble(bubble: WireBubble, model: &Text, out: &mut Transcript) -> Result<()> {
     out.context.at = moment(&bubble.created_at).or_else(|| moment(&bubble.timestamp));
     bubble.workspace_project_dir.fill(&mut out.head.cwd);
     if let (None, Some(address)) = (&out.head.cwd, bubble.workspace_uris.first()) {

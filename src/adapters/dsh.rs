@@ -136,7 +136,7 @@ struct Reader {
     seed: u64,
     /// What the model has said in chunks since its last whole message.
     partial: String,
-    /// The calls that were told.
+    /// The calls that were read.
     calls: HashSet<u64>,
 }
 

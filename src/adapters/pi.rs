@@ -285,8 +285,8 @@ impl Entries {
             "toolResult" => {
                 let content = content().unwrap_or_default();
                 let details = serde_json::from_str::<WireDetails>(wire::raw(message.details));
-                let told = details.ok().and_then(|details| details.exit_code.parse().ok());
-                let exit_code = told.or_else(|| exit_code(&content.text));
+                let stated = details.ok().and_then(|details| details.exit_code.parse().ok());
+                let exit_code = stated.or_else(|| exit_code(&content.text));
                 let failed = message.is_error == Some(true);
                 out.result(message.tool_call_id.0, content, failed, exit_code)
             }

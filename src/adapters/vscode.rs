@@ -443,8 +443,8 @@ fn tell_invocation(item: WireItem, out: &mut Transcript) -> Result<()> {
             out.call(id.as_str().into(), "run_in_terminal".into(), &input)?;
         }
         None => {
-            let told = Value::from(item.past_tense_message.value.as_str()).to_string();
-            let action = crate::model::session::Action::Other { input: told };
+            let input = Value::from(item.past_tense_message.value.as_str()).to_string();
+            let action = crate::model::session::Action::Other { input };
             out.act(id.as_str().into(), tool.into(), action)?;
         }
     }

@@ -1,7 +1,7 @@
 //! Parts: sessions that were captured by themselves before it was known that they are subagents of
 //! another one.
 //!
-//! Such a one keeps its id, its folder and its raw. Its work is told by its parent now, so its
+//! Such a one keeps its id, its folder and its raw. Its work is described by its parent now, so its
 //! digest says whose part it is and that it is not remembered for itself.
 
 use std::collections::BTreeSet;

@@ -210,8 +210,8 @@ impl Recorder<'_> {
             }
             _ => None,
         };
-        let told = without_orders.as_ref().unwrap_or(&step);
-        self.facts.take(told);
+        let recorded = without_orders.as_ref().unwrap_or(&step);
+        self.facts.take(recorded);
         if let (StepKind::Prompt(prompt), None) = (&step.kind, &step.agent) {
             self.close()?;
             self.begin(&prompt.clone())?;
@@ -221,7 +221,7 @@ impl Recorder<'_> {
             }
             self.begin("")?;
         }
-        self.day_line(told, is_first)?;
+        self.day_line(recorded, is_first)?;
         if let (StepKind::Reply(said), Some(agent)) = (&step.kind, &step.agent) {
             self.answers.insert(agent.clone(), text::cut(said, 2000).to_string());
         }

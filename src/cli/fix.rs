@@ -12,7 +12,7 @@ use crate::ops::fix::{FixReport, FixRequest};
 ///
 /// Errors are compared without paths, numbers and ids, across agents and projects. A fix held where
 /// the error went away and did not come back in a later session of the same project. What cores
-/// remember of it is told too, and where nothing is known, what a search finds. Without ERROR it is
+/// remember of it is shown too, and where nothing is known, what a search finds. Without ERROR it is
 /// read from stdin: `cargo test 2>&1 | memtree fix`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -59,7 +59,7 @@ fn show(report: &FixReport, app: &App) {
             output::count(*met, "session")
         );
     }
-    sessions.iter().for_each(|one| text.push_str(&told(one)));
+    sessions.iter().for_each(|one| text.push_str(&paragraph(one)));
     for one in landmarks {
         let place = one.place.as_deref().map(|place| format!(", {place}")).unwrap_or_default();
         text.push_str(&format!("\nremembered ({}{place})\n  {}\n", one.path, one.text));
@@ -78,7 +78,7 @@ fn show(report: &FixReport, app: &App) {
 }
 
 /// A session that met it.
-fn told(one: &Occurrence) -> String {
+fn paragraph(one: &Occurrence) -> String {
     let day = one.ended.map(|at| at.format("%Y-%m-%d").to_string()).unwrap_or_default();
     let project = one.project.as_deref().unwrap_or("no project");
     let verdict = match (one.held, one.solved, &one.came_back_in) {

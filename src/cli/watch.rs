@@ -37,7 +37,7 @@ pub struct Args {
     #[command(flatten)]
     sources: SourceArgs,
     /// Sync after sweeps that captured something, as `memtree sync` does, but not more often than
-    /// `sync.debounce_seconds` says; what cannot be pushed is told, and the watch goes on
+    /// `sync.debounce_seconds` says; what cannot be pushed is reported, and the watch goes on
     #[arg(long)]
     sync: bool,
     /// Do nothing, but say what would be done
@@ -146,7 +146,7 @@ struct Machine<'a> {
 struct Syncing {
     last: Option<Duration>,
     waits: bool,
-    /// What went wrong the last time, so that it is told once.
+    /// What went wrong the last time, so that it is reported once.
     trouble: String,
 }
 
@@ -293,8 +293,8 @@ impl Machine<'_> {
                 }
             }
             Err(error) => {
-                let told = std::mem::replace(&mut self.syncing.trouble, error.to_string());
-                if told != self.syncing.trouble {
+                let earlier = std::mem::replace(&mut self.syncing.trouble, error.to_string());
+                if earlier != self.syncing.trouble {
                     self.complain(&error);
                 }
             }

@@ -10,7 +10,7 @@ use crate::model::ids::EpisodeId;
 
 /// How many files are named.
 const MOST_FILES: usize = 20;
-/// How much is told of how the session ended, in characters.
+/// How much is shown of how the session ended, in characters.
 const LONGEST_END: usize = 1_200;
 
 /// The page. `last_page` is the readable page of the last episode, where it is still here;

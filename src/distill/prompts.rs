@@ -175,7 +175,7 @@ pub fn spoken(prompt: &str) -> String {
 }
 
 /// A line without pictures and addresses; within a sentence a pull request, an issue or a
-/// repository is told by its name, so that no hole is left.
+/// repository is given by its name, so that no hole is left.
 fn without_addresses(line: &str) -> String {
     static ADDRESS: StaticRegex = StaticRegex::new(r"<?https?://[^\s<>]+>?|\[Image[^\]]{0,40}\]");
     static NUMBERED: StaticRegex = StaticRegex::new(r"/(pull|pulls|merge_requests|issues)/(\d+)");

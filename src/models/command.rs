@@ -54,7 +54,7 @@ impl Summarizer for Program {
     }
 }
 
-/// How long a program may take that is only told something.
+/// How long a program may take that is only notified.
 const HAND_OVER_TIME: Duration = Duration::from_secs(20);
 
 /// Hands a text to a program of the person's own; what it answers does not matter, but that it ends

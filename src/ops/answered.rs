@@ -27,7 +27,7 @@ pub struct EventCall<'a> {
     pub is_plugins: bool,
 }
 
-/// Notes a call, and says whether it is to be answered. Where that cannot be told, it is.
+/// Notes a call, and says whether it is to be answered. Where that is not known, it is.
 pub fn is_first(store: &Store, call: EventCall, now: Timestamp) -> bool {
     if call.session.is_empty() {
         return true;

@@ -515,7 +515,7 @@ fn blame_file(store: &Store, named: &Path, here: &Path, home: &Path) -> Result<F
     let lower = name.to_lowercase();
     let ids = store.session_ids().context(|| "cannot list the sessions".into())?;
     let is_gone = !files::exists(&absolute);
-    // A name such as `README.md` is in many pages: only what is told of each is kept.
+    // A name such as `README.md` is in many pages: only what is said of each is kept.
     let found: Vec<(bool, FileSession)> = ids
         .par_iter()
         .filter_map(|id| {

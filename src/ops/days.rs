@@ -215,7 +215,7 @@ pub fn rewrite_without(
     Ok(changed)
 }
 
-/// Writes the summaries of days that need one, many with one sync. Whoever asked is told which of
+/// Writes the summaries of days that need one, many with one sync. Whoever asked learns which of
 /// them are over; no day's log is, since a report of ours is nothing that happened on a day.
 fn write(
     layout: &Layout,

@@ -17,7 +17,7 @@ pub struct Met {
     pub new: Vec<Device>,
     /// The sessions in this device's name that it did not capture.
     pub namesakes: Vec<SessionId>,
-    /// The device from which this folder was copied, where the person was not told yet.
+    /// The device from which this folder was copied, where the person does not know yet.
     pub copied_from: Option<Device>,
 }
 

@@ -30,9 +30,9 @@ pub struct FixRequest {
 
 setters!(FixRequest { error: String, project: Option<String>, limit: Option<usize> });
 
-/// How many sessions are told where nothing is said.
+/// How many sessions are shown where nothing is said.
 const MOST: usize = 5;
-/// How many landmarks and similar sessions are told.
+/// How many landmarks and similar sessions are shown.
 const MOST_LANDMARKS: usize = 3;
 /// How long a line may be, in characters.
 const LONGEST_LINE: usize = 400;

@@ -213,12 +213,12 @@ fn lost_days(
     if *seals != Seals::default() || digests.len() > MANY {
         return Ok(BTreeSet::new());
     }
-    let told = digests.iter().filter_map(|(id, _)| {
+    let began = digests.iter().filter_map(|(id, _)| {
         let content = store.digest(id).ok().flatten()?.content;
         content.started.filter(|_| content.worth == Worth::Full && content.turns > 0)
     });
-    let days: BTreeSet<NaiveDate> = told.map(|began| began.date_naive()).collect();
-    // A day beside it may hold what is told in another time zone.
+    let days: BTreeSet<NaiveDate> = began.map(|began| began.date_naive()).collect();
+    // A day beside it may hold what is dated in another time zone.
     let is_near = |day: &NaiveDate| {
         [day.pred_opt(), Some(*day), day.succ_opt()]
             .into_iter()

@@ -186,7 +186,7 @@ pub struct SweepReport {
     /// The devices whose pages are here for the first time and whom nobody trusts yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new_devices: Vec<Device>,
-    /// The device from which this folder was copied; it is told once.
+    /// The device from which this folder was copied; it is reported once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copied_from: Option<Device>,
     /// Sessions in this device's name that it did not capture: another one has the same name.
@@ -381,7 +381,7 @@ impl<'m> Run<'m> {
         self.report.namesakes = met.namesakes;
         self.report.copied_from = met.copied_from;
         if !self.report.new_devices.is_empty() || self.report.copied_from.is_some() {
-            let noted = Acquaintance::note_told(self.memory.layout(), met.seen);
+            let noted = Acquaintance::note_shown(self.memory.layout(), met.seen);
             noted.context(|| self.settings.store.cannot_write())?;
         }
         Ok(())

@@ -192,7 +192,7 @@ pub struct Vitals {
     pub flavor: String,
     pub version: String,
     pub records: u64,
-    /// The kinds of records that were not told, and how many there were.
+    /// The kinds of records that were not read, and how many there were.
     pub ignored: Vec<(String, u64)>,
 }
 

@@ -26,7 +26,7 @@ pub struct WhyRequest {
 
 setters!(WhyRequest { file: PathBuf, line: Option<usize>, limit: Option<usize> });
 
-/// How many sessions are told where nothing is said.
+/// How many sessions are shown where nothing is said.
 const MOST: usize = 5;
 /// A session that touched no more files than this was about each of them.
 const FEW_FILES: usize = 3;
@@ -120,7 +120,7 @@ impl Memory {
             }
             let is_persons = self.trust().of_session(&digest.session).speaks_for_person();
             let found = reasons(&digest, &session, name, made_it, is_persons);
-            sessions.extend(told(session, &digest, found));
+            sessions.extend(reasons_of(session, &digest, found));
         }
         sessions.sort_by(|a: &SessionReasons, b| {
             (a.nearness, b.ended, &b.session).cmp(&(b.nearness, a.ended, &a.session))
@@ -203,7 +203,11 @@ fn reasons(
 }
 
 /// A session with its reasons, where it has some.
-fn told(session: FileSession, digest: &Digest, reasons: Vec<Reason>) -> Option<SessionReasons> {
+fn reasons_of(
+    session: FileSession,
+    digest: &Digest,
+    reasons: Vec<Reason>,
+) -> Option<SessionReasons> {
     let nearness = reasons.first()?.nearness;
     Some(SessionReasons {
         session: session.session,

@@ -203,7 +203,7 @@ impl Acquaintance {
     }
 
     /// Notes that the person is told of these devices, and of a copy.
-    pub fn note_told(layout: &Layout, seen: BTreeSet<Device>) -> io::Result<()> {
+    pub fn note_shown(layout: &Layout, seen: BTreeSet<Device>) -> io::Result<()> {
         let file = Acquaintance::file(layout);
         file.save(&Acquaintance { seen, told_of_copy: true, ..file.load() }).map(drop)
     }

@@ -187,7 +187,7 @@ fn digest_has(desk: &Desk, word: &str) -> bool {
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
+        assert!(began.elapsed() < Duration::from_secs(180), "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

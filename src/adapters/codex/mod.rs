@@ -8,7 +8,7 @@
 //! the events, replies from the items, and only where a log lacks them from the other. A fork or a
 //! subagent is a rollout of its own that may begin with a copy of its parent's: such records are
 //! inherited. Since 0.147 a rollout may be paginated: its records are numbered, and what was done
-//! is told by items ([`items`]). Then a fork holds only its own records and names the rollout and
+//! is reported by items ([`items`]). Then a fork holds only its own records and names the rollout and
 //! the record that it goes on from (`history_base`); a revert does the same within one thread, so
 //! that two files have one id. `migrate-rollouts` rewrites an old rollout in that form ([`turns`]).
 //! `session_index.jsonl` holds the titles of all sessions, the last one for an id counts.
@@ -132,7 +132,7 @@ impl Adapter for Codex {
 
 /// The files of the conversation in the order in which they were written: a rollout that goes on
 /// from another comes after it. What a rollout was before it was migrated comes last: of it only
-/// what the others lack is told.
+/// what the others lack is read.
 fn in_order(out: &Transcript) -> Vec<usize> {
     let mut files = out.main_files();
     if files.len() > 1 {

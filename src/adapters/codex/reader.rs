@@ -26,7 +26,7 @@ use crate::model::session::{Action, EventKind, Log, Position};
 const OWN_COMMAND: &str = "<user_shell_command>";
 /// The form of rollouts whose records are numbered.
 pub const PAGINATED: &str = "paginated";
-/// A record of a turn that was told.
+/// A record of a turn that was read.
 const REPEATED: &str = "repeated record";
 
 /// Reads the rollouts of one session into events.
@@ -55,7 +55,7 @@ pub struct Reader {
     /// By call: how events said that it ended, before its answer comes.
     ends: HashMap<String, End>,
     commands: Commands,
-    /// The calls that were told: an item of the same id only says how one ended.
+    /// The calls that were read: an item of the same id only says how one ended.
     calls: HashSet<u64>,
     /// Calls that hand a task to a subagent.
     delegations: HashSet<u64>,
@@ -431,14 +431,14 @@ impl Reader {
             _ => {}
         }
         let (id, failed, exit_code) = (item.id.0.clone(), item.failed(), item.exit_code());
-        let is_told = self.calls.contains(&hash(id.as_ref()));
+        let is_known = self.calls.contains(&hash(id.as_ref()));
         let is_work = matches!(item.kind.as_str(), "CommandExecution" | "FileChange");
         let call = item.call().filter(|_| !item.is_interaction());
-        let call = call.filter(|_| is_told || is_work || !self.scripts.is_empty());
+        let call = call.filter(|_| is_known || is_work || !self.scripts.is_empty());
         let Some((tool, action)) = call else {
             return out.ignore(&format!("item {}", item.kind.as_str()));
         };
-        if is_told {
+        if is_known {
             self.ends.insert(id.into_owned(), End { failed, exit_code });
             return Ok(());
         }
@@ -454,11 +454,11 @@ impl Reader {
         out.result(id, item.output(), failed, exit_code)
     }
 
-    /// A script has answered. Where items told what it did, its answer says that once more.
+    /// A script has answered. Where items say what it did, its answer says that once more.
     fn script_end(&mut self, item: WireItem, script: Script, out: &mut Transcript) -> Result<()> {
         let content: Content = serde_json::from_str(wire::raw(item.output)).unwrap_or_default();
         let (text, failed) = items::script_output(&content.text);
-        if script.told > 0 && !failed {
+        if script.items > 0 && !failed {
             return out.ignore("script whose calls were told");
         }
         let text = Cow::Owned(text.to_string());
@@ -472,15 +472,15 @@ impl Reader {
         out.context.position = script.position;
         out.context.inherited = script.inherited;
         let action = Action::Other { input: text::cut(&script.text, 4000).to_string() };
-        let told = self.call(id.into(), scripts::TOOL.into(), action, out);
+        let event = self.call(id.into(), scripts::TOOL.into(), action, out);
         out.context = here;
-        told
+        event
     }
 
     /// Tells of the scripts that never answered.
     pub fn finish(mut self, out: &mut Transcript) -> Result<()> {
-        let untold = self.scripts.untold();
-        untold.into_iter().try_for_each(|(id, script)| self.script(&id, script, out))
+        let unreported = self.scripts.unreported();
+        unreported.into_iter().try_for_each(|(id, script)| self.script(&id, script, out))
     }
 
     /// A command that the person ran, as older rollouts tell it.

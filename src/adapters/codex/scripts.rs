@@ -1,6 +1,6 @@
 //! Scripts of the model's that run: in code mode one tool runs JavaScript, which calls the others.
 //!
-//! What a script does is told by items while it runs; of one whose calls were told, the answer says
+//! What a script does is reported by items while it runs; of one whose calls were reported, the answer says
 //! the same once more.
 
 use std::collections::HashMap;
@@ -22,8 +22,8 @@ pub struct Script {
     pub at: Option<Timestamp>,
     pub position: Position,
     pub inherited: bool,
-    /// How many calls of it were told by items.
-    pub told: u32,
+    /// How many items reported a call of it.
+    pub items: u32,
 }
 
 impl Script {
@@ -37,7 +37,7 @@ impl Scripts {
     pub fn begin(&mut self, call: String, text: String, out: &Transcript) {
         let (at, position) = (out.context.at, out.context.position);
         let inherited = out.context.inherited;
-        self.0.insert(call, Script { text, at, position, inherited, told: 0 });
+        self.0.insert(call, Script { text, at, position, inherited, items: 0 });
     }
 
     /// A script has answered.
@@ -52,14 +52,14 @@ impl Scripts {
     /// An item tells what was done. Scripts run one after the other: it belongs to the latest.
     pub fn count_call(&mut self) {
         if let Some(script) = self.0.values_mut().max_by_key(|script| script.place()) {
-            script.told += 1;
+            script.items += 1;
         }
     }
 
-    /// Those that never answered and of which no call was told, in the order of the log.
-    pub fn untold(&mut self) -> Vec<(String, Script)> {
+    /// Those that never answered and of which no call was reported, in the order of the log.
+    pub fn unreported(&mut self) -> Vec<(String, Script)> {
         let mut scripts: Vec<_> = std::mem::take(&mut self.0).into_iter().collect();
-        scripts.retain(|(_, script)| script.told == 0);
+        scripts.retain(|(_, script)| script.items == 0);
         scripts.sort_by_key(|(_, script)| script.place());
         scripts
     }

@@ -1,16 +1,16 @@
-//! Turns: when one was opened, and whether it was told before.
+//! Turns: when one was opened, and whether it was read before.
 //!
 //! `codex migrate-rollouts` writes a rollout anew in the paginated form. What was captured before
-//! stays in raw and holds the same turns: of it only those are told that the new one lacks.
+//! stays in raw and holds the same turns: of it only those are read that the new one lacks.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::adapters::transcript::hash;
 
-/// The turns that were told, each known by its prompt and how often that was said before.
+/// The turns that were read, each known by its prompt and how often that was said before.
 #[derive(Default)]
 pub struct Turns {
-    told: HashSet<u64>,
+    known: HashSet<u64>,
     /// By prompt: how often it came up in the rollout at hand.
     seen: HashMap<u64, u32>,
     /// Whether the rollout at hand was migrated since.
@@ -26,16 +26,16 @@ impl Turns {
         self.is_repeated = is_former;
     }
 
-    /// A turn begins with this prompt; returns whether it was told before.
+    /// A turn begins with this prompt; returns whether it was read before.
     pub fn begin(&mut self, prompt: &str) -> bool {
         let count = self.seen.entry(hash(prompt)).or_default();
         *count += 1;
-        let is_new = self.told.insert(hash((prompt, *count)));
+        let is_new = self.known.insert(hash((prompt, *count)));
         self.is_repeated = self.is_former && !is_new;
         self.is_repeated
     }
 
-    /// Whether what stands at this place was told before.
+    /// Whether what stands at this place was read before.
     pub fn is_repeated(&self) -> bool {
         self.is_repeated
     }
@@ -60,13 +60,13 @@ mod tests {
     }
 
     #[test]
-    fn of_a_former_rollout_only_what_is_lacking_is_told() {
+    fn of_a_former_rollout_only_what_is_lacking_is_read() {
         let mut turns = Turns::default();
         turns.begin_rollout(false);
         assert!(!turns.is_repeated());
         assert!(["go on", "and this", "go on"].iter().all(|prompt| !turns.begin(prompt)));
         turns.begin_rollout(true);
-        assert!(turns.is_repeated(), "what comes before the first prompt was told");
+        assert!(turns.is_repeated(), "what comes before the first prompt was read");
         let repeated = ["go on", "and this", "once only", "go on", "go on"];
         let repeated = repeated.map(|prompt| turns.begin(prompt));
         assert_eq!(repeated, [true, true, false, true, false]);

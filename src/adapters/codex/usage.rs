@@ -7,7 +7,7 @@ use super::wire::{WireInfo, WireUsage};
 pub struct Totals(Option<WireUsage>);
 
 impl Totals {
-    /// What one request used; none where the same total is told again, as when a rate limit is
+    /// What one request used; none where the same total is repeated, as when a rate limit is
     /// refreshed.
     pub fn spent(&mut self, info: &WireInfo) -> Option<WireUsage> {
         if info.total_token_usage.is_some() && info.total_token_usage == self.0 {

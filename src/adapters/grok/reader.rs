@@ -167,8 +167,8 @@ impl Reader {
         let (at, failed, shown) = shown.copied().unwrap_or_default();
         out.context.at = at;
         let images = line.content.images + wire::length(line.images);
-        let (text, told) = without_exit_code(line.content.text);
-        let exit_code = told.or(shown).or_else(|| exit_code(&text));
+        let (text, stated) = without_exit_code(line.content.text);
+        let exit_code = stated.or(shown).or_else(|| exit_code(&text));
         let content = Content { text, images };
         out.result(line.tool_call_id.0, content, failed, exit_code)
     }
@@ -231,8 +231,8 @@ fn from_screen(update: Update<'_>, out: &mut Transcript) -> Result<()> {
             out.emit(EventKind::Thinking(text.into()))
         }
         UpdateKind::Call { id, tool, input } => out.call(id.into(), tool.into(), input),
-        UpdateKind::Result { id, content, failed, exit_code: told } => {
-            let exit_code = told.or_else(|| exit_code(&content.text));
+        UpdateKind::Result { id, content, failed, exit_code: stated } => {
+            let exit_code = stated.or_else(|| exit_code(&content.text));
             let (text, images) = (Cow::Borrowed(content.text.as_ref()), content.images);
             let id = id.into();
             let result = CallResult { id, text, failed, exit_code, images, ..Default::default() };

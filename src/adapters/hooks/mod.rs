@@ -112,7 +112,7 @@ pub enum AnswerForm {
     Steps,
 }
 
-/// How the calls of an agent are told from those of another whose hooks it runs.
+/// How the calls of an agent are known from those of another whose hooks it runs.
 #[derive(Debug, Clone, Copy)]
 pub struct Signs {
     /// Fields of what it sends: all of them are there.

@@ -17,7 +17,7 @@ pub const ALL: &[&HookSpec] = &[
 const NO_SIGNS: Signs = Signs { fields: &[], variable: None };
 
 /// An event at which the model sees what we answer.
-const fn told(name: &'static str, moment: Moment) -> HookEvent {
+const fn answered(name: &'static str, moment: Moment) -> HookEvent {
     HookEvent { name, moment, timeout: 10, takes_text: true, matcher: None }
 }
 
@@ -39,8 +39,8 @@ pub const CLAUDE: HookSpec = HookSpec {
     shape: Shape::Groups { milliseconds: false },
     instead: None,
     events: &[
-        told("SessionStart", Moment::SessionStart),
-        told("UserPromptSubmit", Moment::Prompt),
+        answered("SessionStart", Moment::SessionStart),
+        answered("UserPromptSubmit", Moment::Prompt),
         noted("Stop", Moment::TurnEnd),
         noted("PreCompact", Moment::BeforeCompaction),
         noted("SessionEnd", Moment::SessionEnd),
@@ -63,8 +63,8 @@ pub const CODEX: HookSpec = HookSpec {
     file: |places| places.folder("CODEX_HOME", ".codex").join("hooks.json"),
     toml: Some("config.toml"),
     events: &[
-        told("SessionStart", Moment::SessionStart),
-        told("UserPromptSubmit", Moment::Prompt),
+        answered("SessionStart", Moment::SessionStart),
+        answered("UserPromptSubmit", Moment::Prompt),
         noted("Stop", Moment::TurnEnd),
         noted("PreCompact", Moment::BeforeCompaction),
         noted("PostCompact", Moment::AfterCompaction),
@@ -89,8 +89,8 @@ const GEMINI: HookSpec = HookSpec {
     file: |places| places.folder("GEMINI_CLI_HOME", "").join(".gemini/settings.json"),
     shape: Shape::Groups { milliseconds: true },
     events: &[
-        told("SessionStart", Moment::SessionStart),
-        told("BeforeAgent", Moment::Prompt),
+        answered("SessionStart", Moment::SessionStart),
+        answered("BeforeAgent", Moment::Prompt),
         noted("AfterAgent", Moment::TurnEnd),
         noted("SessionEnd", Moment::SessionEnd),
     ],
@@ -104,7 +104,7 @@ const ANTIGRAVITY: HookSpec = HookSpec {
     home: |places| places.home.join(".gemini/antigravity-cli"),
     file: |places| places.home.join(".gemini/config/hooks.json"),
     shape: Shape::Named,
-    events: &[told("PreInvocation", Moment::ModelCall), noted("Stop", Moment::TurnEnd)],
+    events: &[answered("PreInvocation", Moment::ModelCall), noted("Stop", Moment::TurnEnd)],
     answer: AnswerForm::Steps,
     says_when_it_ends: false,
     ..LIKE_CLAUDE
@@ -129,7 +129,7 @@ const CURSOR: HookSpec = HookSpec {
     file: |places| places.home.join(".cursor/hooks.json"),
     shape: Shape::Handlers { typed: false, timeout: "timeout" },
     events: &[
-        told("sessionStart", Moment::SessionStart),
+        answered("sessionStart", Moment::SessionStart),
         noted("stop", Moment::TurnEnd),
         noted("preCompact", Moment::BeforeCompaction),
         noted("sessionEnd", Moment::SessionEnd),
@@ -148,8 +148,8 @@ const COPILOT: HookSpec = HookSpec {
     file: |places| places.folder("COPILOT_HOME", ".copilot").join("hooks/memtree.json"),
     shape: Shape::Handlers { typed: true, timeout: "timeoutSec" },
     events: &[
-        told("sessionStart", Moment::SessionStart),
-        told("userPromptSubmitted", Moment::Prompt),
+        answered("sessionStart", Moment::SessionStart),
+        answered("userPromptSubmitted", Moment::Prompt),
         noted("agentStop", Moment::TurnEnd),
         noted("preCompact", Moment::BeforeCompaction),
         noted("sessionEnd", Moment::SessionEnd),
@@ -210,8 +210,8 @@ const OPENCODE: HookSpec = HookSpec {
     file: |places| config(places, "opencode").join("plugins/memtree.js"),
     shape: Shape::Plugin(include_str!("../../../templates/plugins/opencode.js")),
     events: &[
-        told("SessionStart", Moment::SessionStart),
-        told("UserPromptSubmit", Moment::Prompt),
+        answered("SessionStart", Moment::SessionStart),
+        answered("UserPromptSubmit", Moment::Prompt),
         noted("Stop", Moment::TurnEnd),
         noted("PreCompact", Moment::BeforeCompaction),
     ],
@@ -235,8 +235,8 @@ const PI: HookSpec = HookSpec {
     file: |places| places.folder("PI_CODING_AGENT_DIR", ".pi/agent").join("extensions/memtree.ts"),
     shape: Shape::Plugin(include_str!("../../../templates/plugins/pi.ts")),
     events: &[
-        told("SessionStart", Moment::SessionStart),
-        told("UserPromptSubmit", Moment::Prompt),
+        answered("SessionStart", Moment::SessionStart),
+        answered("UserPromptSubmit", Moment::Prompt),
         noted("Stop", Moment::TurnEnd),
         noted("PreCompact", Moment::BeforeCompaction),
         noted("SessionEnd", Moment::SessionEnd),

@@ -146,7 +146,7 @@ struct Records {
     models: HashMap<String, String>,
     model: String,
     /// Prompts that come again as messages.
-    told: Vec<u64>,
+    emitted: Vec<u64>,
     /// The episodes that still stand.
     standing: Vec<u32>,
     /// What the model is saying, with the time and the place of its first part.
@@ -225,7 +225,7 @@ impl Records {
 
     fn prompt(&mut self, record: WireRecord, out: &mut Transcript) -> Result<()> {
         let content = serde_json::from_str::<Content>(wire::raw(record.input)).unwrap_or_default();
-        self.told.push(hash(content.text.trim()));
+        self.emitted.push(hash(content.text.trim()));
         self.said_by(record.origin, content, out)
     }
 
@@ -257,9 +257,9 @@ impl Records {
             "user" => {
                 let content = content().unwrap_or_default();
                 let key = hash(content.text.trim());
-                match self.told.iter().position(|told| *told == key) {
+                match self.emitted.iter().position(|seen| *seen == key) {
                     Some(at) => {
-                        self.told.remove(at);
+                        self.emitted.remove(at);
                         out.ignore("prompt told again")
                     }
                     None => self.said_by(message.origin, content, out),

@@ -323,9 +323,9 @@ mod tests {
             |way: &Path| system::open_by_steps(root.as_fd(), way, OFlags::RDONLY, Mode::empty());
         let check = |way: &str, expect: Result<(), &str>| {
             let way = Path::new(way);
-            let told =
+            let result =
                 |opened: io::Result<OwnedFd>| opened.map(drop).map_err(|err| err.to_string());
-            assert_eq!(told(by_steps(way)), expect.map_err(str::to_owned), "{}", way.display());
+            assert_eq!(result(by_steps(way)), expect.map_err(str::to_owned), "{}", way.display());
             #[cfg(target_os = "linux")]
             {
                 let at_once =

@@ -197,14 +197,14 @@ mod tests {
         ] {
             assert!(is_order(order), "{order}");
         }
-        for told in [
+        for sentence in [
             "The lock is held until the header is there.",
             "Fixed the wick and added a test.",
             "The page says that the lamp was lit in 1820.",
             "Der Docht brennt jetzt immer gleich hell.",
             "Every writer must hold the lock, and all readers wait.",
         ] {
-            assert!(!is_order(told) && !speaks_for_person(told), "{told}");
+            assert!(!is_order(sentence) && !speaks_for_person(sentence), "{sentence}");
         }
         assert_eq!(
             without_sentences("It works now. Always run it twice. Good night.", is_order),

@@ -533,7 +533,7 @@ mod tests {
 
     #[test]
     fn how_a_thing_is_outlasts_what_somebody_did() {
-        for told in [
+        for sentence in [
             "The stale cache was the cause, so I rebuilt it",
             "Since the field was only merged today, the migration is left out",
             "The branch is still a draft",
@@ -544,7 +544,7 @@ mod tests {
             "Lint wants the `find` call on one line",
             "When the hook ran, `sort` tried to ask a question and found no terminal",
         ] {
-            assert!(narrates(told), "{told}");
+            assert!(narrates(sentence), "{sentence}");
         }
         for lasting in [
             "The API requires `tool_result` to follow `tool_use` at once",

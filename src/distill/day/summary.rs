@@ -598,8 +598,8 @@ fn more_made(made: &[String]) -> Option<String> {
     let commits = made.iter().filter(|made| made.starts_with("committed ")).count();
     let counts = [(commits, "more commit"), (made.len() - commits, "more pull request")];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = counts.map(|(count, what)| text::counted(count, what)).collect();
-    (!told.is_empty()).then(|| format!("and {}", told.join(" and ")))
+    let counted: Vec<String> = counts.map(|(count, what)| text::counted(count, what)).collect();
+    (!counted.is_empty()).then(|| format!("and {}", counted.join(" and ")))
 }
 
 /// An outcome without the episode behind it: on the day's page the session's link leads there.

@@ -2,7 +2,7 @@
 //! end.
 //!
 //! The latest wins: an amended or squashed commit gives way to the one that took its place, a pull
-//! request is told as far as it came.
+//! request is described as far as it came.
 
 use crate::distill::commands::{Commit, PullStep};
 use crate::distill::facts::{EpisodeFacts, Facts};

@@ -248,7 +248,7 @@ pub fn leading_prompt(facts: &Facts) -> Option<&str> {
 /// committed last, what came of it, how it closed; and only then what was wanted. What the title
 /// says already is no saying.
 pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -> String {
-    // A title that was cut is told in full.
+    // A title that was cut is given in full.
     let title = Some(title).filter(|title| !title.ends_with('…')).unwrap_or_default();
     let known: HashSet<String> = words::telling(title).into_iter().collect();
     // Half of the title's words are the title again.

@@ -22,7 +22,7 @@ use crate::model::session::Head;
 const MOST: usize = 8;
 /// How long an outcome may be.
 const LONGEST: usize = 300;
-/// How many commits are told one by one.
+/// How many commits are listed one by one.
 const MOST_COMMITS: usize = 4;
 /// How many points stand on one line with what they are about.
 const POINTS_ON_A_LINE: usize = 3;
@@ -221,7 +221,7 @@ fn of_pull(pull: &Pull) -> String {
 /// The commits, each in one line with what its message says; many of them joined by what they are
 /// about.
 fn of_commits(git: &Git<'_>) -> Vec<Outcome> {
-    let told = |commit: &Commit| {
+    let is_in_pull = |commit: &Commit| {
         git.pulls.iter().any(|pull| {
             pull.is_own()
                 && without_kind(&pull.title).eq_ignore_ascii_case(&without_kind(&commit.message))
@@ -230,13 +230,13 @@ fn of_commits(git: &Git<'_>) -> Vec<Outcome> {
     let commits: Vec<&(&EpisodeFacts, &Commit)> = git
         .commits
         .iter()
-        .filter(|(_, commit)| !told(commit) && !is_step(&commit.message))
+        .filter(|(_, commit)| !is_in_pull(commit) && !is_step(&commit.message))
         .collect();
     if commits.len() > MOST_COMMITS {
         // A pull request with a description says what its many commits come to.
-        let told = git.pulls.iter().any(|pull| pull.is_own() && !pull.points.is_empty());
+        let is_described = git.pulls.iter().any(|pull| pull.is_own() && !pull.points.is_empty());
         let lines = joined(&commits);
-        let from = if told { lines.len().saturating_sub(1) } else { 0 };
+        let from = if is_described { lines.len().saturating_sub(1) } else { 0 };
         return lines.into_iter().skip(from).collect();
     }
     let line = |(part, commit): &&(&EpisodeFacts, &Commit)| {

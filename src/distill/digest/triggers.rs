@@ -277,9 +277,9 @@ fn best_sentence(
     // That all checks passed is better than an error on the way there.
     let passes = |said: &String| replies::says_it_passed(said) && !says_commit(said);
     let passed = || replies::closing_sentence(&part.last_reply).filter(passes);
-    let told = closing.or_else(|| known().map(str::to_string)).or_else(passed);
-    if let Some(told) = told {
-        return Some((2, text::one_line(&told, most_chars), Origin::Assistant));
+    let statement = closing.or_else(|| known().map(str::to_string)).or_else(passed);
+    if let Some(statement) = statement {
+        return Some((2, text::one_line(&statement, most_chars), Origin::Assistant));
     }
     let Some(fault) = part.errors.first() else {
         return action(part).map(|action| (0, action, Origin::Tool));

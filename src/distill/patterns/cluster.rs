@@ -48,7 +48,7 @@ pub fn candidates(
                 SignalKind::Abandoned | SignalKind::BudgetOverrun | SignalKind::CleanPass => {
                     of_project()
                 }
-                // What went away is told with the error itself: one thing to judge, not two.
+                // What went away is listed with the error itself: one thing to judge, not two.
                 SignalKind::ErrorThenRecovery => false,
                 _ => true,
             }

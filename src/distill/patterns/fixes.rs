@@ -352,9 +352,9 @@ mod tests {
             session(2, "boats", "grok", None),
         ];
         let met = after(&Wanted::of(ERROR), &all);
-        let told: Vec<(&str, bool, bool)> =
+        let fixes: Vec<(&str, bool, bool)> =
             met.iter().map(|one| (one.flavor.as_str(), one.solved, one.held)).collect();
-        assert_eq!(told, [("codex", true, true), ("claude", true, false), ("grok", false, false)]);
+        assert_eq!(fixes, [("codex", true, true), ("claude", true, false), ("grok", false, false)]);
         assert_eq!(met[1].came_back_in.as_ref(), Some(&all[2].session));
         // What a person remembers of it is enough.
         let begun = "error: the lock of the day is already held";

@@ -33,8 +33,8 @@ impl Named {
         if !has_codes || !has_quoted || (self.codes.is_empty() && self.words.is_empty()) {
             return false;
         }
-        let told = words::telling(&errors::fingerprint(text));
-        let shared = self.words.iter().filter(|word| told.contains(word)).count();
+        let telling = words::telling(&errors::fingerprint(text));
+        let shared = self.words.iter().filter(|word| telling.contains(word)).count();
         match self.words.len() {
             all @ 0..FEWEST => shared == all,
             all => shared >= FEWEST && shared * SHARE.1 >= SHARE.0 * all,

@@ -82,7 +82,7 @@ pub enum Refusal {
     Action(String),
     /// One of the two denies it.
     Negation(String),
-    /// It was announced, wished or asked, and is told as done.
+    /// It was announced, wished or asked, and is stated as done.
     NotDone,
     /// It speaks of something else.
     OtherSubject,

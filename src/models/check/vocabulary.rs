@@ -95,7 +95,7 @@ const ACTIONS: &str = "fix remove add change pass fail merge revert deploy enabl
     filter parse render compile link build throw catch return reset restart resume pause enforce \
     require forbid guarantee prevent cause break";
 
-/// Words that a line may have of its own: they say how it is told, not what happened.
+/// Words that a line may have of its own: they say how it is put, not what happened.
 const LIGHT: &str = "found shows says said noted reported request about above according across actual actually again agent aim all already also always \
     another any anything anyway apart approach area around ask asked asks aspect assistant available \
     back based basic because become before behavior behaviour behind being below besides better between \

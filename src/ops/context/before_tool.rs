@@ -74,7 +74,7 @@ impl CallSearch<'_> {
             };
             for claim in digest.content.stated.iter().filter(decided) {
                 let why = format!("a decision on `{}`", plain(&name));
-                lines.extend(of.claim(claim).map(|line| told(line, &digest, why)));
+                lines.extend(of.claim(claim).map(|line| attributed(line, &digest, why)));
             }
             let reverted = digest.content.signals.corrections.iter().find(|one| {
                 one.kind == CorrectionKind::Reverted && is_only_file(&digest, one.episode, &name)
@@ -86,7 +86,7 @@ impl CallSearch<'_> {
                 let on = topic.map(|topic| format!(", on {topic}")).unwrap_or_default();
                 let text = format!("work on {} was taken back{on}", plain(&name));
                 let line = of.line(text, Some(reverted.episode));
-                lines.push(told(line, &digest, format!("a reversal of `{}`", plain(&name))));
+                lines.push(attributed(line, &digest, format!("a reversal of `{}`", plain(&name))));
             }
         }
         Ok(lines)
@@ -107,7 +107,7 @@ impl CallSearch<'_> {
                 if let Some(solved) = solved(&digest, claim.episode) {
                     line.text.push_str(&solved);
                 }
-                lines.push(told(line, &digest, why));
+                lines.push(attributed(line, &digest, why));
             }
         }
         Ok(lines)
@@ -144,7 +144,7 @@ fn solved(digest: &Digest, episode: EpisodeId) -> Option<String> {
     Some(format!("; solved in {}{by}", solved.episode))
 }
 
-fn told(line: Line, digest: &Digest, why: String) -> Line {
+fn attributed(line: Line, digest: &Digest, why: String) -> Line {
     Line { text: format!("{}{}", day_of(digest), line.text), why: Some(why), ..line }
 }
 

@@ -230,13 +230,13 @@ mod tests {
         give("2026-11-09T09:00:00Z", "b", "UserPromptSubmit", "SES2_desk_SP1C1#EP_001");
         note_recall(&store, at("2026-11-16T09:30:00Z"), "SES2_desk_SP1C1#EP_004");
         let weeks = by_week(&store, at("2026-11-18T00:00:00Z"));
-        let told: Vec<_> = weeks
+        let counts: Vec<_> = weeks
             .iter()
             .map(|week| {
                 (week.week.as_str(), week.given, week.at_start, week.recalled, week.ignored)
             })
             .collect();
-        assert_eq!(told, [("2026-W47", 2, 1, 1, 1), ("2026-W46", 1, 0, 0, 1)]);
+        assert_eq!(counts, [("2026-W47", 2, 1, 1, 1), ("2026-W46", 1, 0, 0, 1)]);
         prune(&store, at("2027-02-13T00:00:00Z"));
         assert_eq!(lately(&store, at("2026-11-18T00:00:00Z"), KEPT_DAYS).len(), 3);
         prune(&store, at("2027-02-14T00:00:00Z"));

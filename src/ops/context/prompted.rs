@@ -235,7 +235,7 @@ impl PromptSearch<'_> {
             });
             lines.extend(named);
         }
-        lines.into_iter().map(|line| told(line, digest, label, why)).collect()
+        lines.into_iter().map(|line| attributed(line, digest, label, why)).collect()
     }
 
     /// The lines of a session that have a name.
@@ -249,7 +249,7 @@ impl PromptSearch<'_> {
         all.retain(|(says, ..)| says.iter().any(|value| has(value)));
         all.sort_by(|a, b| b.2.total_cmp(&a.2));
         all.truncate(1);
-        all.into_iter().map(|(_, line, _)| told(line, digest, label, why)).collect()
+        all.into_iter().map(|(_, line, _)| attributed(line, digest, label, why)).collect()
     }
 
     /// Everything that a session may be quoted with: what it says, the line, and how much it is
@@ -300,7 +300,7 @@ fn texts(digest: &Digest) -> impl Iterator<Item = &str> {
         .map(String::as_str)
 }
 
-fn told(line: Line, digest: &Digest, label: &str, why: &str) -> Line {
+fn attributed(line: Line, digest: &Digest, label: &str, why: &str) -> Line {
     let text = format!("{}{label}{}", day_of(digest), line.text);
     Line { text, why: Some(why.to_string()), ..line }
 }

@@ -54,7 +54,7 @@ pub const ALL: &[(&str, Check)] = &[
 /// Versions of agents that write more that is not known than those before them.
 fn drift(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     for drift in doctor.memory.drift()?.iter().filter(|drift| drift.jumped) {
-        let means = "what was done in these sessions may be told badly, or not at all";
+        let means = "what was done in these sessions may be described badly, or not at all";
         let fix = "update memtree, or send us what `memtree doctor --unknown` prints";
         findings.warning(drift.sentence(), means, fix);
     }

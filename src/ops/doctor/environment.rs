@@ -22,7 +22,7 @@ use crate::store::{authored, digest, layout};
 #[cfg(unix)]
 const LITTLE_SPACE: u64 = 1 << 30;
 
-/// How many weeks of what agents were given are told.
+/// How many weeks of what agents were given are shown.
 const WEEKS_TOLD: usize = 4;
 
 /// What agents were given in the last weeks, and whether somebody came back for it.

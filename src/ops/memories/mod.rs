@@ -91,7 +91,7 @@ impl Memory {
         };
         let lines: Vec<&str> = content.split('\n').collect();
         if lines.len() > MOST_LINES {
-            return told(format!("File {path} exceeds maximum line limit of 999,999 lines."));
+            return refused(format!("File {path} exceeds maximum line limit of 999,999 lines."));
         }
         let (first, last) = match range {
             Some([first, last]) => {
@@ -108,7 +108,7 @@ impl Memory {
     fn create(&self, path: &str, file_text: &str) -> Result<String> {
         let (_lock, file) = self.new_place(path)?;
         if is_there(&file)? {
-            return told(format!("File {path} already exists"));
+            return refused(format!("File {path} already exists"));
         }
         let content = self.fit(path, file_text)?;
         self.make_folder(&file)?;
@@ -168,17 +168,17 @@ impl Memory {
     fn delete(&self, path: &str) -> Result<String> {
         let at = parsed(path)?;
         if at.is_root() {
-            return told(format!("Cannot delete the {ROOT} directory itself"));
+            return refused(format!("Cannot delete the {ROOT} directory itself"));
         }
         refuse_read_only(path, &at)?;
         let _lock = self.lock_memories()?;
         let file = self.layout().memories_file(&at);
         match files::symlink_metadata(&file) {
-            Err(err) if files::is_link_error(&err) => return told(THROUGH_LINK),
-            Ok(found) if found.is_symlink() => return told(THROUGH_LINK),
+            Err(err) if files::is_link_error(&err) => return refused(THROUGH_LINK),
+            Ok(found) if found.is_symlink() => return refused(THROUGH_LINK),
             Ok(found) if found.is_dir() => files::remove_folder(&file),
             Ok(_) if !at.is_hidden() => files::remove_file(&file),
-            _ => return told(format!("The path {path} does not exist")),
+            _ => return refused(format!("The path {path} does not exist")),
         }
         .context(cannot(path))?;
         Ok(format!("Successfully deleted {path}"))
@@ -186,25 +186,25 @@ impl Memory {
 
     fn rename(&self, old_path: &str, new_path: &str) -> Result<String> {
         let old = parsed(old_path)?;
-        // An old name that is none is told before a new one.
+        // An old name that is none is named before a new one.
         let new = parsed(new_path)?;
         if old.is_root() {
-            return told(format!("Cannot rename the {ROOT} directory itself"));
+            return refused(format!("Cannot rename the {ROOT} directory itself"));
         }
         refuse_read_only(old_path, &old)?;
         let (_lock, to) = match new.is_root() {
-            true => return told(format!("The destination {new_path} already exists")),
+            true => return refused(format!("The destination {new_path} already exists")),
             false => self.new_place(new_path)?,
         };
         let from = self.layout().memories_file(&old);
         if is_there(&to)? {
-            return told(format!("The destination {new_path} already exists"));
+            return refused(format!("The destination {new_path} already exists"));
         }
         if old.is_hidden() || !is_there(&from)? {
-            return told(format!("The path {old_path} does not exist"));
+            return refused(format!("The path {old_path} does not exist"));
         }
         if new.names().starts_with(old.names()) {
-            return told(format!("The destination {new_path} is inside of {old_path}"));
+            return refused(format!("The destination {new_path} is inside of {old_path}"));
         }
         self.make_folder(&to)?;
         files::rename(&from, &to).context(cannot(old_path))?;
@@ -235,9 +235,9 @@ impl Memory {
         if !changed && content != before {
             return match files::is_file(&file) {
                 true => {
-                    told(format!("The file {path} was changed meanwhile. Please view it again."))
+                    refused(format!("The file {path} was changed meanwhile. Please view it again."))
                 }
-                false => told(vanished(path)),
+                false => refused(vanished(path)),
             };
         }
         Ok(Edited { content, line })
@@ -247,28 +247,28 @@ impl Memory {
     fn own_text(&self, path: &str, at: &MemoryPath) -> Result<String> {
         let file = self.layout().memories_file(at);
         let found = match files::symlink_metadata(&file) {
-            Err(err) if files::is_link_error(&err) => return told(THROUGH_LINK),
+            Err(err) if files::is_link_error(&err) => return refused(THROUGH_LINK),
             // Nothing is below a file.
-            Err(err) if is_missing(&err) => return told(missing(path)),
+            Err(err) if is_missing(&err) => return refused(missing(path)),
             found => found.context(cannot(path))?,
         };
         if found.is_symlink() {
-            return told(THROUGH_LINK);
+            return refused(THROUGH_LINK);
         }
         if at.is_hidden() {
-            return told(missing(path));
+            return refused(missing(path));
         }
         if found.is_dir() {
-            return told(format!("The path {path} is not a file."));
+            return refused(format!("The path {path} is not a file."));
         }
         if !found.is_file() {
-            return told(format!("Unsupported file type for {path}"));
+            return refused(format!("Unsupported file type for {path}"));
         }
         match files::read_to_string(&file) {
             Ok(content) => Ok(content),
-            Err(err) if err.kind() == io::ErrorKind::NotFound => told(vanished(path)),
+            Err(err) if err.kind() == io::ErrorKind::NotFound => refused(vanished(path)),
             Err(err) if err.kind() == io::ErrorKind::InvalidData => {
-                told(format!("Unsupported file type for {path}"))
+                refused(format!("Unsupported file type for {path}"))
             }
             Err(err) => Err(err).context(cannot(path)),
         }
@@ -279,11 +279,11 @@ impl Memory {
         let at = parsed(path)?;
         refuse_read_only(path, &at)?;
         if at.is_root() {
-            return told(format!("File {path} already exists"));
+            return refused(format!("File {path} already exists"));
         }
         let has_secret = self.redactor()?.redact(path) != path;
         if !at.is_fit_for_new() || has_secret {
-            return told(format!(
+            return refused(format!(
                 "The path {path} cannot be used: names have letters, digits, spaces, `.`, `_` and \
                  `-`, and do not begin with `.` or `-`."
             ));
@@ -294,7 +294,7 @@ impl Memory {
     /// Text as it is kept: without secrets, and no more than a file may hold.
     fn fit(&self, path: &str, content: &str) -> Result<String> {
         if content.len() > LARGEST {
-            return told(format!("File {path} would be larger than 1 MB."));
+            return refused(format!("File {path} would be larger than 1 MB."));
         }
         Ok(self.redactor()?.redact(&content.replace('\0', "")).into_owned())
     }
@@ -302,7 +302,7 @@ impl Memory {
     fn make_folder(&self, file: &std::path::Path) -> Result<()> {
         let folder = file.parent().unwrap_or(file);
         match files::create_private_dir(folder) {
-            Err(err) if files::is_link_error(&err) => told(THROUGH_LINK),
+            Err(err) if files::is_link_error(&err) => refused(THROUGH_LINK),
             made => made.context(|| self.store().cannot_write()),
         }
     }
@@ -323,7 +323,7 @@ struct Edited {
 const THROUGH_LINK: &str = "Path would escape /memories directory via symlink";
 
 /// An error that says just this.
-fn told<T>(text: impl Into<String>) -> Result<T> {
+fn refused<T>(text: impl Into<String>) -> Result<T> {
     Err(Error::usage(text))
 }
 
@@ -338,7 +338,7 @@ fn parsed(path: &str) -> Result<MemoryPath> {
 
 fn refuse_read_only(path: &str, at: &MemoryPath) -> Result<()> {
     match read_only::is_below(at) {
-        true => told(format!("The path {path} is read-only.")),
+        true => refused(format!("The path {path} is read-only.")),
         false => Ok(()),
     }
 }
@@ -363,7 +363,7 @@ fn cannot(path: &str) -> impl Fn() -> String {
 /// Whether something has this name; behind a link nothing has.
 fn is_there(file: &std::path::Path) -> Result<bool> {
     match files::symlink_metadata(file) {
-        Err(err) if files::is_link_error(&err) => told(THROUGH_LINK),
+        Err(err) if files::is_link_error(&err) => refused(THROUGH_LINK),
         found => Ok(found.is_ok()),
     }
 }
