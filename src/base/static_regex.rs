@@ -30,32 +30,43 @@ impl Deref for StaticRegex {
 
 /// The pattern in a form that compiles and runs faster. Where it names only ASCII words, the
 /// boundaries of Unicode cost a slower engine; the hundreds of ranges of its `\w` cost more to
-/// compile than all else together, so the blocks in which its letters stand have to do.
+/// compile than all else together, so the blocks in which its letters stand have to do. Both cases
+/// of a letter are in them, so that they need not be folded.
 fn made_fast(pattern: &str) -> String {
     // Marks such as ✓ stand beside no boundary that counts; letters do.
     let has_letters = pattern.chars().any(|c| !c.is_ascii() && c.is_alphanumeric());
     let has_unicode = !pattern.contains("-u");
     let mut fast = String::with_capacity(pattern.len() * 2);
-    let (mut in_class, mut chars) = (false, pattern.chars());
-    while let Some(char) = chars.next() {
-        match char {
-            '\\' => match chars.next() {
-                Some('w') if has_unicode && in_class => fast.push_str(LETTERS),
-                Some('w') if has_unicode => fast.extend(["(?-i:[", LETTERS, "])"]),
-                Some('W') if has_unicode && !in_class => {
-                    fast.extend(["(?-i:[^", LETTERS, "])"]);
-                }
-                Some('b') if !has_letters => fast.push_str(r"(?-u:\b)"),
-                escaped => fast.extend(Some('\\').into_iter().chain(escaped)),
-            },
-            '[' | ']' => {
-                in_class = char == '[';
-                fast.push(char);
+    let mut rest = pattern;
+    while let Some(char) = rest.chars().next() {
+        let (part, after) = match char {
+            '\\' => rest.split_at(1 + rest[1..].chars().next().map_or(0, char::len_utf8)),
+            '[' => rest.split_at(end_of_class(rest)),
+            other => rest.split_at(other.len_utf8()),
+        };
+        match part {
+            r"\w" if has_unicode => fast.extend(["(?-i:[", LETTERS, "])"]),
+            r"\W" if has_unicode => fast.extend(["(?-i:[^", LETTERS, "])"]),
+            r"\b" if !has_letters => fast.push_str(r"(?-u:\b)"),
+            class if has_unicode && char == '[' && class.contains(r"\w") => {
+                fast.extend(["(?-i:", &class.replace(r"\w", LETTERS), ")"]);
             }
-            other => fast.push(other),
+            other => fast.push_str(other),
         }
+        rest = after;
     }
     fast
+}
+
+/// Where a class ends that begins the text: behind its first bracket that is not escaped.
+fn end_of_class(text: &str) -> usize {
+    let mut is_escaped = false;
+    let end = text.bytes().position(|byte| {
+        let ends = byte == b']' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        ends
+    });
+    end.map_or(text.len(), |at| at + 1)
 }
 
 /// Where the letters and digits of all scripts stand, for the inside of a class.
