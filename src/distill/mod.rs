@@ -8,6 +8,7 @@ pub mod clean;
 pub mod commands;
 pub mod core;
 pub mod cost;
+pub mod cured;
 pub mod day;
 pub mod digest;
 pub mod episodes;

@@ -18,6 +18,7 @@ use crate::base::clock::Timestamp;
 use crate::base::redact::Redactor;
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
+use crate::distill::cured;
 use crate::model::core::{
     Core, Domain, EVERYWHERE, Kind, Landmark, LandmarkId, LandmarkState, Member, Membership,
     OpenEnd, Superseded, Support,
@@ -65,6 +66,7 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
     // What was said later counts as later, whenever it was captured.
     digests.sort_by_key(|digest| (digest.content.ended, digest.session.clone()));
     let mut drafts = stated(&digests);
+    drafts.iter_mut().for_each(|draft| mark_cured(draft, &digests));
     for draft in &mut drafts {
         meet_again(draft, &digests);
     }
@@ -170,6 +172,8 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
                     && known.gist.says_the_same(&draft.gist)
             });
             match same {
+                // The same prompt sent again says no more than the first time.
+                Some(known) if is_of_one_prompt(known, digest, claim, digests) => {}
                 Some(known) => {
                     known.supports.extend(draft.supports);
                     known.last = known.last.max(draft.last);
@@ -182,6 +186,44 @@ fn stated(digests: &[&Digest]) -> Vec<Draft> {
         }
     }
     drafts
+}
+
+/// Whether a claim stands word for word in an earlier session that was begun with the same words: a
+/// template, or a prompt that was sent twice.
+fn is_of_one_prompt(known: &Draft, digest: &Digest, claim: &Claim, digests: &[&Digest]) -> bool {
+    claim.origin == Origin::User
+        && known.supports.iter().any(|support| {
+            let earlier = digests.iter().find(|earlier| earlier.session == support.session);
+            support.evidence == claim.text
+                && earlier.is_some_and(|earlier| is_begun_alike(earlier, digest))
+        })
+}
+
+/// Whether two sessions were begun with the same words.
+fn is_begun_alike(one: &Digest, other: &Digest) -> bool {
+    let (one, other) = (&one.content.objective, &other.content.objective);
+    !one.is_empty() && one == other
+}
+
+/// Says of what the code lacked that a session mended it, the same or a later one of the project.
+fn mark_cured(draft: &mut Draft, digests: &[&Digest]) {
+    let is_lesson = draft.kind == Kind::Knowledge && draft.domain == Domain::Knowledge;
+    if !is_lesson || draft.text.ends_with(cured::FIXED) {
+        return;
+    }
+    let is_cured = digests.iter().any(|digest| {
+        let outcomes = &digest.content.key_outcomes;
+        let said_in = draft.supports.iter().find(|support| support.session == digest.session);
+        let is_later = Some(digest.content.ended) > Some(draft.last);
+        digest.content.project == draft.project
+            && match said_in {
+                Some(support) => cured::is_cured(&draft.text, support.episode, outcomes),
+                None => is_later && cured::is_cured_later(&draft.text, outcomes),
+            }
+    });
+    if is_cured {
+        draft.text = format!("{}{}", draft.text.trim_end_matches('.'), cured::FIXED);
+    }
 }
 
 /// Whether a claim is remembered for itself: not what was left open, not a line of commands, and no
@@ -246,7 +288,7 @@ fn is_proved(digest: &Digest, claim: &Claim) -> bool {
         ClaimKind::Lesson => {
             has_held(digest)
                 && !narrates(&claim.text)
-                && !shows_by_itself(&claim.text)
+                && !shows_by_itself(claim.text.trim_end_matches(cured::FIXED))
                 && names_a_thing(&claim.text)
         }
         // A choice of one thing over another, with which the session went well.
@@ -282,7 +324,7 @@ fn narrates(said: &str) -> bool {
 /// what was made of it: whoever comes later reads it there, or finds it changed.
 fn shows_by_itself(said: &str) -> bool {
     static STATE: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:stale|missing|unused|out of (?:date|sync)|outdated|untracked)\b|\b\d+ (?:\S+ ){0,2}(?:warnings?|errors?|tests?|todos?|findings?|failures?|args?|arguments?)\b",
+        r"(?i)\b(?:stale|missing|unused|out of (?:date|sync)|outdated|untracked)\b|\b(?:is|are) (?:actually |already |indeed )?correct\b|\bas-is\b|\bas (?:intended|expected)\b|\b\d+ (?:\S+ ){0,2}(?:warnings?|errors?|tests?|todos?|findings?|failures?|args?|arguments?)\b",
     );
     static DONE: StaticRegex = StaticRegex::new(
         r"(?i)^(?:preserved|verified|verifies|confirmed|ensured|dropped|kept|fixed|changed)\b|\b(?:resolved|succeeded)\b|\bmade [a-z]+(?: in\b| —|[,;.]|$)",
@@ -486,7 +528,8 @@ fn landmark(draft: &Draft, digests: &[&Digest]) -> Landmark {
     });
     let said = landmark.sessions();
     let enough = draft.domain.sessions_to_confirm().is_some_and(|needed| said >= needed);
-    if draft.proved || enough {
+    // What is mended is no fact of the project any more, however often it was met.
+    if (draft.proved || enough) && cured::is_lasting(&draft.text) {
         landmark.state = LandmarkState::Confirmed;
     }
     landmark.confidence = confidence(&landmark, by_person, succeeded);
@@ -570,6 +613,7 @@ mod tests {
             "The built page is stale relative to `src/page.rs`",
             "`~/.config/book.toml` is missing",
             "`cargo doc` prints 12 more warnings",
+            "The `day_key` check is actually correct as-is",
             "`wrap()` failure made fatal in the printer",
             "Merge conflict resolved — both `a_page` and `b_page` are there",
         ] {
@@ -619,6 +663,42 @@ mod tests {
         };
         assert_eq!(superseded(&[(1, set), (1, unset)]), 0);
         assert_eq!(superseded(&[(1, set), (2, unset)]), 1);
+    }
+
+    #[test]
+    fn what_a_later_session_mended_is_never_confirmed() {
+        let said = "`append_day` does not take the lock when `day_log` is empty";
+        let id: CoreId = "laptop_SP1C1".parse().unwrap();
+        let first = claimed("SES1_laptop_SP1C1", &[(1, said)]);
+        let mut second = claimed("SES2_laptop_SP1C2", &[(1, said)]);
+        let of = |second: &(SessionId, Source)| core(&id, vec![first.clone(), second.clone()]);
+        assert_eq!(of(&second).landmarks[0].state, LandmarkState::Confirmed);
+        let Source::Digest(digest) = &mut second.1 else { unreachable!() };
+        digest.content.key_outcomes = vec!["`append_day` now takes the lock (EP_002)".into()];
+        let landmark = of(&second).landmarks.remove(0);
+        assert_eq!(landmark.state, LandmarkState::Hypothesis);
+        assert_eq!(landmark.text, format!("{said} → fixed"));
+    }
+
+    #[test]
+    fn a_prompt_that_was_sent_twice_counts_once() {
+        let said = "do not feed the harbour seals any fish";
+        let id: CoreId = "laptop_SP1C1".parse().unwrap();
+        let of = |name: &str, objective: &str| {
+            let (session, source) = claimed(name, &[(1, said)]);
+            let Source::Digest(mut digest) = source else { unreachable!() };
+            digest.content.objective = objective.into();
+            digest.content.stated[0].kind = ClaimKind::Standing;
+            digest.content.stated[0].origin = Origin::User;
+            (session, Source::Digest(digest))
+        };
+        let sessions = |objective: &str| {
+            let first = of("SES1_laptop_SP1C1", "Count the seals");
+            let second = of("SES2_laptop_SP1C2", objective);
+            core(&id, vec![first, second]).landmarks[0].sessions()
+        };
+        assert_eq!(sessions("Count the seals"), 1);
+        assert_eq!(sessions("Paint the pier"), 2);
     }
 
     #[test]

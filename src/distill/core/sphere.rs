@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Gist;
+use crate::distill::cured;
 use crate::model::core::{Kind, LandmarkState, Merged, Support, Together};
 
 /// Puts landmarks together. The order in which they come does not matter.
@@ -69,7 +70,8 @@ pub fn order(one: &Merged) -> impl Ord + '_ {
 fn confirm(one: &mut Merged) {
     let landmark = &mut one.landmark;
     let enough = landmark.domain.sessions_to_confirm().is_some_and(|needed| one.sessions >= needed);
-    if landmark.state == LandmarkState::Hypothesis && enough {
+    let holds = enough && cured::is_lasting(&landmark.text);
+    if landmark.state == LandmarkState::Hypothesis && holds {
         landmark.state = LandmarkState::Confirmed;
     }
 }

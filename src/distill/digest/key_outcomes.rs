@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use super::change::{explains, is_change, is_past, names_code};
 use super::git::{Git, Pull};
 use super::paths::shown_path;
 use super::title::without_kind;
@@ -28,6 +29,8 @@ const MOST_COMMITS: usize = 4;
 const POINTS_ON_A_LINE: usize = 3;
 /// A point beside others may be cut to this, where a clause ends.
 const SHORTEST_POINT: usize = 80;
+/// A page with fewer outcomes takes explanations, too.
+const FEW: usize = 3;
 /// Two lines that share so much are one; two commits only where they share nearly all.
 const SAME_SHARE: f32 = 0.65;
 const SAME_COMMITS: f32 = 0.85;
@@ -46,7 +49,14 @@ pub fn key_outcomes(
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
     let most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
     let mut found = Outcomes { most, ..Outcomes::default() };
-    found.add(headline(facts, &parts));
+    // Where something was changed, an explanation is none of what came of it.
+    let worked = parts.iter().any(|part| did_work(part));
+    let is_result = |outcome: &Outcome| !worked || !explains(&tidy(&outcome.text));
+    let (headline, mut explained) = match headline(facts, &parts) {
+        Some(outcome) if !is_result(&outcome) => (None, vec![outcome]),
+        headline => (headline, Vec::new()),
+    };
+    found.add(headline);
     for pull in git.pulls.iter().filter(|pull| pull.is_own()) {
         found.add_proved(Outcome::new(of_pull(pull), pull.episode));
     }
@@ -61,8 +71,17 @@ pub fn key_outcomes(
         found.add(Some(outcome));
     }
     let room = found.room();
-    for outcome in spread(points_by_part(&parts, head), room) {
+    let mut points = points_by_part(&parts, head);
+    for part in &mut points {
+        explained.extend(part.extract_if(.., |outcome| !is_result(outcome)));
+    }
+    for outcome in spread(points, room) {
         found.add(Some(outcome));
+    }
+    for outcome in explained {
+        if found.lines.len() < FEW {
+            found.add(Some(outcome));
+        }
     }
     if found.room() > 0 {
         for outcome in answers(&parts) {
@@ -213,7 +232,7 @@ fn of_pull(pull: &Pull) -> String {
     let number = if pull.number > 0 { format!(" #{}", pull.number) } else { String::new() };
     let mut line = format!("PR{number} {}", pull.state());
     if !pull.title.is_empty() {
-        line = format!("{line}: {}", pull.title);
+        line = format!("{line}: {}", text::capitalized(&without_kind(&pull.title)));
     }
     with_points(line, &pull.points)
 }
@@ -282,7 +301,7 @@ fn joined(commits: &[&(&EpisodeFacts, &Commit)]) -> Vec<Outcome> {
                 let bare = subject
                     .split_once(": ")
                     .filter(|(known, _)| known.eq_ignore_ascii_case(&scope));
-                text::clause(bare.map_or(subject.as_str(), |(_, rest)| rest), 90)
+                whole_clause(bare.map_or(subject.as_str(), |(_, rest)| rest), 90)
             };
             let names: Vec<String> = some.iter().map(|c| named(c.1)).collect();
             let about = if scope.is_empty() { String::new() } else { format!("{scope}: ") };
@@ -290,13 +309,25 @@ fn joined(commits: &[&(&EpisodeFacts, &Commit)]) -> Vec<Outcome> {
             let count = text::counted(some.len(), "commit");
             let place = if hash.is_empty() { count } else { format!("{count}, last {hash}") };
             let text =
-                format!("{about}{} ({place})", text::clause(&names.join("; "), LONGEST - 40));
+                format!("{about}{} ({place})", whole_clause(&names.join("; "), LONGEST - 40));
             lines.push(Outcome::new(text, part.last_episode));
         }
     }
     // The latest say what it came to.
     let from = lines.len().saturating_sub(5);
     lines.split_off(from)
+}
+
+/// The beginning of a line without the stump that a cut at a colon leaves: of "lock the log; ui:
+/// show who holds it" not "lock the log; ui".
+fn whole_clause(line: &str, most: usize) -> String {
+    let cut = text::clause(line, most);
+    let (before, last) = cut.rsplit_once("; ").unwrap_or(("", cut.as_str()));
+    let goes_on = line.strip_prefix(cut.as_str()).is_some_and(|rest| rest.starts_with(':'));
+    if !goes_on || last.split_whitespace().count() > 2 {
+        return cut;
+    }
+    if before.is_empty() { text::one_line(line, most) } else { before.to_string() }
 }
 
 /// Whether a commit is a step on the way that nobody asks for later.
@@ -552,15 +583,6 @@ fn is_advice(text: &str) -> bool {
     ADVICE.is_match(text)
 }
 
-/// Whether a point says near its beginning that something was done.
-fn is_past(text: &str) -> bool {
-    static PAST: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:added|removed|created|fixed|changed|updated|replaced|rewrote|rewritten|moved|renamed|deleted|dropped|merged|implemented|refactored|documented|configured|enabled|disabled|inserted|pushed|published|tagged|wired|exposed|extracted|converted|simplified|reverted|resolved|consolidated|preserved|deployed|installed|switched|hardened|restored|cleared|wrapped|zeroed|formalized|generated|made|split|wrote|set up|improved|introduced|extended|corrected|adjusted|applied|captured|excluded|ignored|retitled|hid|hidden|capped|bumped|upgraded|cleaned|dispatched|opened|closed|verified|established|excised|ported|unified|reworked|reduced|increased)\b",
-    );
-    let beginning = text.char_indices().nth(70).map_or(text, |(at, _)| &text[..at]);
-    PAST.is_match(beginning)
-}
-
 /// Whether a heading says by itself what its points are about: a file, or a change.
 fn says_what(heading: &str) -> bool {
     static GENERAL: StaticRegex = StaticRegex::new(
@@ -580,22 +602,6 @@ fn shares_hash(one: &str, other: &str) -> bool {
     };
     let known = hashes(one);
     !known.is_empty() && hashes(other).iter().any(|hash| known.contains(hash))
-}
-
-/// Whether a sentence tells of a change.
-fn is_change(sentence: &str) -> bool {
-    static CHANGE: StaticRegex = StaticRegex::new(
-        r"(?i)\b(?:add(?:ed|s)?|remov(?:ed|es?)|creat(?:ed|es?)|fix(?:ed|es)?|chang(?:ed|es?)|updat(?:ed|es?)|replac(?:ed|es?)|rewr(?:ote|itten|ites?)|mov(?:ed|es?)|renam(?:ed|es?)|delet(?:ed|es?)|dropp?(?:ed|s)?|merg(?:ed|es?)|implement(?:ed|s)?|now|returns?|skip(?:s|ped)?|hid(?:es?|den)|shows?|uses?|used|calls?|keeps?|kept|pass(?:es|ed)?|handl(?:es|ed)|reject(?:ed|s)?|validat(?:ed|es?)|zeroed|refactor(?:ed|s)?|document(?:ed|s)?|configur(?:ed|es?)|enabl(?:ed|es?)|disabl(?:ed|es?)|split|insert(?:ed|s)?|committed|pushed|published|tagged|detect(?:s|ed)?|captur(?:ed|es)|made|makes|sets?|instead|wir(?:ed|es)|expos(?:ed|es?)|support(?:s|ed)?|includ(?:ed|es?)|extract(?:ed|s)?|convert(?:ed|s)?|simplif(?:ied|ies)|revert(?:ed|s)?|resolv(?:ed|es)|replied|no longer|maps?|writes?|wrote|prints?|records?|ignor(?:es|ed)|exclud(?:ed|es)|consolidat(?:ed|es)|preserv(?:ed|es)|deploy(?:ed|s)|install(?:ed|s)?|switch(?:ed|es)|hardened|restor(?:ed|es)|clear(?:ed|s)|guard(?:ed|s)?|wrapp?(?:ed|s)|zero(?:es|ed)|formaliz(?:ed|es)|generat(?:ed|es)|emits?|falls? back)\b",
-    );
-    CHANGE.is_match(sentence)
-}
-
-/// Whether a sentence names something of the code: a span, a path, a function, a pull request.
-fn names_code(sentence: &str) -> bool {
-    static CODE: StaticRegex = StaticRegex::new(
-        r"`[^`]+`|\b[\w-]+/[\w./-]+|\b\w+\.(?:ts|tsx|go|rs|py|md|json|yml|yaml|js|jsx|toml|sh|html|css|java|kt|rb|php|c|cpp|h|swift)\b|\b\w+\(\)|\b[a-z]+[A-Z]\w+|\b[a-z]+_[a-z_]+|PR ?#\d+",
-    );
-    CODE.is_match(sentence)
 }
 
 fn names_file(text: &str) -> bool {
@@ -641,6 +647,27 @@ mod tests {
     fn of(facts: &Facts) -> Vec<String> {
         let head = Head { cwd: Some("/x".into()), ..Head::default() };
         key_outcomes(facts, &head, &Git::of(facts), &["src/day.rs".into()], "Lock the day log")
+    }
+
+    #[test]
+    fn no_line_of_commits_ends_in_a_stump() {
+        let line = "lock the log of the day; ui: show who holds the lock of the log";
+        assert_eq!(whole_clause(line, 30), "lock the log of the day");
+        assert_eq!(whole_clause("lock the log; count the tides", 20), "lock the log");
+        assert_eq!(whole_clause("lock of the log: the one of the day", 24), "lock of the log");
+        assert_eq!(whole_clause("slicers: all of them", 13), "slicers: all…");
+        let pull =
+            |title: &str| of_pull(&Pull { number: 12, title: title.into(), ..Pull::default() });
+        assert!(pull("fix(14): lock the log").ends_with(": Lock the log"), "{}", pull("fix: a"));
+    }
+
+    #[test]
+    fn where_something_was_changed_an_explanation_is_no_outcome() {
+        let told = "Done. The tide cache now waits for its lock.\n\n### `src/day.rs`\n- Added a wait of five seconds\n\n### `src/lock.rs`\n- Removed the second lock of the header\n\n### Details\n- The `flock` call keeps its order of locks\n- We use `day.rs` for the header";
+        let lines = of(&worked(told));
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        let told = "Done.\n\n### Details\n- The `flock` call keeps its order of locks";
+        assert_eq!(of(&worked(told)).len(), 1, "where nothing else is said");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Deterministic and without a model: the objective is the person's own words, outcomes are what
 //! tests, commits and files show, and every part of the session gets its trigger.
 
+mod change;
 mod claims;
 mod errors_met;
 mod evidence;
@@ -57,7 +58,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let objective = intent::objective(facts, &title);
     let core_intent = intent::core_intent(facts);
     let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files, &title);
-    let stated = claims::claims(facts, head);
+    let stated = claims::claims(facts, head, &key_outcomes);
     let motto = intent::motto(facts, &title, &objective, &key_outcomes);
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);

@@ -5,6 +5,7 @@ use super::Line;
 use super::own::{Talk, Turn};
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
+use crate::distill::cured;
 use crate::distill::errors::Met;
 use crate::distill::remarks::Statement;
 use crate::distill::replies;
@@ -68,6 +69,14 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
     let kept = if sure >= FEW { sure } else { FEW.min(found.len()) };
     found.truncate(kept);
     found.into_iter().filter(|(signs, ..)| *signs > 0).map(|(_, _, line)| line).collect()
+}
+
+/// A lesson that stays true: what the session mended is said as the cause that was.
+pub fn as_it_is_now(mut line: Line, outcomes: &[String]) -> Line {
+    if cured::is_cured(&line.text, line.episode, outcomes) {
+        line.text = format!("{}{}", line.text.trim_end_matches('.'), cured::FIXED);
+    }
+    line
 }
 
 /// Whether a prompt speaks of trouble: then its answers explain it.
@@ -214,6 +223,20 @@ mod tests {
         }
         let parts = vec![part(1, "why does it hang?", &[(said, 3)]), part(2, "fix it", &[])];
         assert_eq!(learnt(parts), [said]);
+    }
+
+    #[test]
+    fn what_the_session_mended_is_said_as_the_cause() {
+        let now = |said: &str, outcome: &str| {
+            let line = Line::new(said, 1, Origin::Assistant);
+            as_it_is_now(line, &[outcome.to_string()]).text
+        };
+        let said = "`append_day` does not take the lock.";
+        assert_eq!(
+            now(said, "`append_day` now takes the lock (EP_001)"),
+            "`append_day` does not take the lock → fixed"
+        );
+        assert_eq!(now(said, "Fixed `read_day` (EP_001)"), said);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
+use crate::distill::digest::change::explains;
 use crate::distill::facts::Facts;
 use crate::distill::words;
 use crate::model::digest::{Claim, ClaimKind, Origin};
@@ -29,10 +30,12 @@ const LONGEST_CLAIM: usize = 400;
 const FEWEST_WORDS: usize = 4;
 /// From which share of the shorter one's words on two lines say the same.
 const ALIKE: f32 = 0.6;
+/// From which share of the longer one's words on two lines are the same.
+const SAME: f32 = 0.75;
 
 /// The claims of a session: standing lines first, then decisions, lessons and open ends, each kind
-/// in the order of its episodes.
-pub fn claims(facts: &Facts, head: &Head) -> Vec<Claim> {
+/// in the order of its episodes. What the outcomes of the session say is not said again.
+pub fn claims(facts: &Facts, head: &Head, outcomes: &[String]) -> Vec<Claim> {
     let talk = Talk::of(facts);
     let mut page = Page::default();
     for line in standing::standing(&talk) {
@@ -43,7 +46,15 @@ pub fn claims(facts: &Facts, head: &Head) -> Vec<Claim> {
     for line in decisions::decisions(&talk) {
         page.add(ClaimKind::Decision, line, decisions::MOST);
     }
+    // What only explains is a lesson rather than an outcome.
+    let results = outcomes.iter().filter(|outcome| !explains(outcome));
+    let said: Vec<HashSet<String>> = results.map(|one| telling_words(one)).collect();
     for line in lessons::lessons(&talk) {
+        let line = lessons::as_it_is_now(line, outcomes);
+        let words = telling_words(&line.text);
+        if said.iter().any(|outcome| are_the_same(outcome, &words)) {
+            continue;
+        }
         page.add(ClaimKind::Lesson, line, lessons::most(&talk));
     }
     for line in open::open(facts, &talk, head) {
@@ -135,6 +146,11 @@ fn without_fillers(said: &str) -> &str {
 /// The words by which two lines are found to say the same.
 fn telling_words(line: &str) -> HashSet<String> {
     words::stems(line, |word| word.whole && words::weight(&word.text) > 0.0)
+}
+
+/// Whether two lines have nearly all words in common.
+fn are_the_same(one: &HashSet<String>, other: &HashSet<String>) -> bool {
+    one.intersection(other).count() as f32 >= SAME * one.len().max(other.len()) as f32
 }
 
 fn are_alike(one: &HashSet<String>, other: &HashSet<String>) -> bool {

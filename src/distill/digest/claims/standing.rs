@@ -40,14 +40,18 @@ enum Rule {
 /// What holds from now on, the surest first.
 pub fn standing(talk: &Talk<'_>) -> Vec<Line> {
     let mut found: Vec<(Rule, Line)> = Vec::new();
-    let mut spoken = talk.turns.iter().map(|turn| turn.said.as_str());
-    let first = spoken.find(|said| !said.is_empty()).unwrap_or_default();
+    let first = talk.turns.iter().find(|turn| turn.first && !turn.said.is_empty());
+    let first = first.map_or("", |turn| turn.said.as_str());
     for turn in &talk.turns {
         let episode = turn.part.episode;
         // The first prompt with its steps, or the same again.
-        let is_task = turn.said == first && text::sentences(first).count() >= STEPS_OF_A_TASK;
+        let is_first = turn.first || turn.said == first;
+        let has_steps = text::sentences(&turn.said).count() >= STEPS_OF_A_TASK;
         for (rule, said) in of_person(turn) {
-            if is_task && is_step(&said) {
+            let of_task = is_first && has_steps && is_step(&said);
+            // What a task rules out is ruled out for the task.
+            let in_task = is_first || has_steps || !forbids(&said);
+            if of_task || (in_task && rule == Rule::Stated && is_limit(&said)) {
                 continue;
             }
             found.push((rule, Line::new(said, episode, Origin::User)));
@@ -98,34 +102,49 @@ fn is_step(sentence: &str) -> bool {
     STEP.is_match(sentence) && !RULE.is_match(sentence)
 }
 
-/// Whether a sentence of the person's says that it holds beyond this moment.
+/// Whether a sentence rules something out and does not say that it is for more than the moment:
+/// "do not use any tools" is a limit of a task, "never use any tools" is not.
+fn is_limit(sentence: &str) -> bool {
+    RULES_OUT.is_match(sentence) && !HOLDS.is_match(sentence)
+}
+
+/// What is not to be done, without a word of time.
+static RULES_OUT: StaticRegex = StaticRegex::new(
+    r"(?xi-u)\b(?:do\ not|don't|dont)\ (?:(?:stash|push|commit|touch)\b|\w+\ any(?:thing)?\b)
+      | \b(?:do\ not|don't|dont|no)\b[\w\s,/-]{3,80}\bwithout\ (?:asking|my|permission)\b",
+);
+
+/// Words that say that something holds beyond this moment.
+static HOLDS: StaticRegex = StaticRegex::new(
+    r"(?xi-u)\b(?:
+        next\ time | from\ now\ on | going\ forward | as\ a\ rule | by\ convention
+      | i\ no\ longer | we\ no\ longer\ use
+      | (?:do\ not|don't|dont)\ (?:forget\ to|ever)
+      | make\ sure\ (?:all|that\ all|every|you|to\ always)
+      | every\ time | each\ time | whenever
+      | public\ repo | to\ live\ in | lowest\ common
+      | i\ (?:greatly\ |always\ |never\ |really\ )?(?:value|prefer)\b
+      | i\ (?:always|never)\ (?:want|use|like|push|commit|write|run|need|do|work|merge)
+      | (?:should|must|please|and|you|we)\ (?:always|never)
+      | before\ (?:making|any|starting|committing|pushing|you\ (?:make|change|commit|start|push))
+      | commit\ first | as\ you\ go | after\ (?:each|every)
+      | (?:put|capture|save|store|keep|document|write|record)\b[\w\s,/'.-]{2,60}\bin\ (?:the\ |our\ )?[\w./-]+\ (?:directory|folder)
+      | let\ me\ know\ at\ the\ end | stop\ (?:using|doing) | must\ not
+      | our\ (?:convention|policy|rule)s?
+      )\b
+      | (?i-u)^(?:please\ |and\ |but\ |also,?\ |no,?\ |ok,?\ )*(?:(?:always|never)\ |in\ (?:the\ )?future,?\ )\w
+      | (?i-u)\b(?:(?:do\ not|don't|dont|never|no)\b[\w\s,/-]{3,80}\bunless|never\b[\w\s,/-]{3,80}\bwithout\ (?:asking|my|permission))\b",
+);
+
+/// Whether a sentence of the person's says that it holds beyond this moment, or rules something
+/// out.
 fn holds(sentence: &str) -> bool {
-    static HOLDS: StaticRegex = StaticRegex::new(
-        r"(?xi-u)\b(?:
-            next\ time | from\ now\ on | going\ forward | as\ a\ rule | by\ convention
-          | i\ no\ longer | we\ no\ longer\ use
-          | (?:do\ not|don't|dont)\ (?:ever\ )?(?:forget\ to|stash|push|commit|touch)\b
-          | do\ not\ \w+\ any(?:thing)?
-          | make\ sure\ (?:all|that\ all|every|you|to\ always)
-          | every\ time | each\ time | whenever
-          | public\ repo | to\ live\ in | lowest\ common
-          | i\ (?:greatly\ |always\ |never\ |really\ )?(?:value|prefer)\b
-          | i\ (?:always|never)\ (?:want|use|like|push|commit|write|run|need|do|work|merge)
-          | (?:should|must|please|and|you|we)\ (?:always|never)
-          | before\ (?:making|any|starting|committing|pushing|you\ (?:make|change|commit|start|push))
-          | commit\ first | as\ you\ go | after\ (?:each|every)
-          | (?:put|capture|save|store|keep|document|write|record)\b[\w\s,/'.-]{2,60}\bin\ (?:the\ |our\ )?[\w./-]+\ (?:directory|folder)
-          | let\ me\ know\ at\ the\ end | stop\ (?:using|doing) | must\ not
-          | our\ (?:convention|policy|rule)s?
-          )\b
-          | (?i-u)^(?:please\ |and\ |but\ |also,?\ |no,?\ |ok,?\ )*(?:always|never)\ \w
-          | (?i-u)\b(?:do\ not|don't|dont|never|no)\b[\w\s,/-]{3,80}\b(?:unless|without\ (?:asking|my|permission))\b",
-    );
     // About one thing now.
     static MOMENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:this (?:line|button|one|file|test|time|once)|for now|screenshot|so (?:that )?we don't forget)\b",
     );
-    !sentence.ends_with('?') && HOLDS.is_match(sentence) && !MOMENT.is_match(sentence)
+    let holds = HOLDS.is_match(sentence) || RULES_OUT.is_match(sentence);
+    !sentence.ends_with('?') && holds && !MOMENT.is_match(sentence)
 }
 
 /// Whether a person complains in the form of a question: "why are you still using tabs?".
@@ -306,6 +325,32 @@ mod tests {
         assert!(lines(&[&task, "go on", &task]).is_empty());
         assert_eq!(lines(&["lock the harbour log", &task]), [step]);
         assert_eq!(lines(&[step]), [step]);
+    }
+
+    #[test]
+    fn what_a_task_rules_out_is_ruled_out_for_the_task() {
+        for limit in [
+            "Do NOT explore the harbour and do NOT ask any questions of the pilot.",
+            "do not use any boats, just answer",
+            "Fix the lock and don't push before I have seen it.",
+            "Walk to the pier without asking me anything, and do NOT run any further rounds.",
+        ] {
+            assert!(lines(&[limit]).is_empty(), "{limit}");
+            let task = format!("Read the harbour log. {limit} Then write a page.");
+            assert!(lines(&["lock the harbour log", &task]).is_empty(), "{task}");
+        }
+        let limit = "Say what you saw and do not ask any further questions";
+        assert!(lines(&["lock the harbour log", limit]).is_empty());
+        for rule in [
+            "In future do not use any boats without a light.",
+            "do not move any boat unless I ask for it",
+            "don't ever touch any of the nets",
+        ] {
+            assert_eq!(lines(&[rule]), [rule]);
+        }
+        // Said in between, it corrects how the agent works.
+        let said = "do not stash anything, read the logs you need";
+        assert_eq!(lines(&["lock the harbour log", said]), [said]);
     }
 
     #[test]
