@@ -264,6 +264,15 @@ pub fn asks_to_know(prompt: &str) -> bool {
     ASKS.is_match(&spoken(prompt))
 }
 
+/// Whether a wish begins as one speaks to somebody, or points at what stands elsewhere: "are they
+/// still …", "i think we …"; no wish that says what to do: "update the lock in all places".
+pub fn opens_as_chat(wish: &str) -> bool {
+    static CHAT: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:i\b|i['’]|we\b|you\b|he\b|she\b|it\b|its\b|it['’]|that\b|this\b|these\b|those\b|they\b|there\b|here\b|is\b|are\b|was\b|were\b|do\b|does\b|did\b|has\b|have\b|had\b|can\b|could\b|would\b|will\b|should\b|shall\b|may\b|if\b|or\b|and\b|but\b|so\b|then\b|also\b|because\b|since\b|as\b|for\b|in\b|on\b|at\b|by\b|with\b|from\b|to\b|what|why\b|how\b|where|which\b|who|when|ok\b|okay\b|yes\b|no\b|not\b|now\b|hey\b|hi\b|hmm|please\b|let\b|lets\b|let['’]|maybe\b|perhaps\b|actually\b|wait\b|sure\b|thanks?\b|great\b|nice\b|good\b|sorry\b|look\b|basically\b|just\b|my\b|your\b|our\b|the (?:issue|problem|thing)\b|right\b|oh\b|well\b|seems?\b|looks?\b|eval this\b|reply\b|respond\b|/)",
+    );
+    CHAT.is_match(wish)
+}
+
 /// Whether a sentence only says yes, go on or commit.
 pub fn is_void(sentence: &str) -> bool {
     static VOID: StaticRegex = StaticRegex::new(

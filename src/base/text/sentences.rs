@@ -66,6 +66,37 @@ pub fn clause(text: &str, max_chars: usize) -> String {
     }
 }
 
+/// Returns the beginning of a text on one line of at most `max_chars` characters that ends where a
+/// clause does; `None` where there is no such place.
+pub fn whole_clause(text: &str, max_chars: usize) -> Option<String> {
+    let text = text.trim().trim_end_matches(['.', '!', ':', ';', ' ']);
+    Some(clause(text, max_chars)).filter(|clause| !clause.is_empty() && !clause.contains('…'))
+}
+
+/// Returns the beginning of a text on one line of at most `max_chars` characters that ends where a
+/// clause does, or else before a word that begins a phrase (`to`, `because`); it is cut with `…`
+/// only where there is no such place either.
+pub fn phrase(text: &str, max_chars: usize) -> String {
+    const BEGINS: &[&str] = &[
+        "to", "for", "in", "on", "with", "and", "but", "so", "that", "which", "from", "because",
+        "when", "where", "if", "as", "by", "at", "into", "or", "since", "while", "of",
+    ];
+    let cut = clause(text, max_chars);
+    if !cut.trim_end_matches('`').ends_with('…') {
+        return cut;
+    }
+    let head = cut.trim_end_matches(['…', '`', ' ']);
+    let begins = head.match_indices(' ').map(|(at, _)| at).filter(|at| {
+        let next = head[at + 1..].split(' ').next().unwrap_or_default();
+        let is_closed = |mark| head[..*at].matches(mark).count().is_multiple_of(2);
+        BEGINS.contains(&next.to_lowercase().as_str())
+            && at * 2 > head.len()
+            && is_closed('`')
+            && is_closed('"')
+    });
+    begins.last().map_or(cut.clone(), |at| head[..at].trim_end_matches([',', ':', ' ']).to_string())
+}
+
 fn wants_another(line: &str) -> bool {
     let last = line.rsplit(' ').next().unwrap_or_default();
     WANTING.contains(&last.to_lowercase().as_str())
@@ -302,5 +333,16 @@ mod tests {
         ] {
             assert_eq!(clause(text, most), expected);
         }
+    }
+
+    #[test]
+    fn a_label_ends_where_a_clause_or_a_phrase_does() {
+        let said = "paint the boats of the pilot because of the tide";
+        assert_eq!(whole_clause("lock it first.", 20).as_deref(), Some("lock it first"));
+        assert_eq!(whole_clause("lock the log; then paint", 16).as_deref(), Some("lock the log"));
+        assert_eq!(whole_clause(said, 40), None);
+        assert_eq!(phrase(said, 40), "paint the boats of the pilot");
+        assert_eq!(phrase("short", 40), "short");
+        assert!(phrase("onelongwordafteranother without-an-end-of-its-own", 30).ends_with('…'));
     }
 }

@@ -3,12 +3,14 @@
 use std::collections::HashSet;
 
 use super::key_outcomes::says_commit;
+use super::title;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::commands::Commit;
 use crate::distill::errors::Met;
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::{prompts, replies, words};
-use crate::model::digest::ClaimKind;
+use crate::model::digest::{Claim, ClaimKind, Origin};
 
 /// How many words an objective has at most.
 const MOST_WORDS: usize = 60;
@@ -206,24 +208,46 @@ fn plain_objective(facts: &Facts, title: &str) -> String {
     }
 }
 
-/// The person's words: the first request, and what was asked for after it.
-pub fn core_intent(facts: &Facts) -> String {
+/// The person's words beyond the objective: the first request where the objective says something
+/// else, and what was asked for after it. A session of one prompt keeps its request.
+pub fn core_intent(facts: &Facts, objective: &str) -> String {
     let Some(leading) = leading_prompt(facts) else { return String::new() };
-    let first = prompts::request(leading, if facts.is_talk() { 160 } else { 240 }, true);
-    let later: Vec<String> = facts
-        .own_parts()
-        .filter(|part| part.prompt != leading && prompts::is_specific(&part.prompt))
-        .map(|part| prompts::request(&part.prompt, 70, false))
-        .filter(|request| request.chars().count() > 24 && !request.starts_with(['❯', '➜', '$']))
-        .filter(|request| !first.starts_with(request.trim_end_matches('…')))
-        .collect();
+    let most = if facts.is_talk() { 160 } else { 240 };
+    let first = text::phrase(&prompts::request(leading, 400, true), most);
+    let aim = words::telling(objective);
+    // Most of what somebody says stands in the objective where three of five words do.
+    let is_new = |said: &str| {
+        let telling = words::telling(said);
+        let known = telling.iter().filter(|word| aim.contains(word)).count();
+        known * 5 < telling.len() * 3
+    };
+    // What somebody only wants to know is no wish for the work.
+    let later = facts.own_parts().filter(|part| {
+        part.prompt != leading
+            && prompts::is_specific(&part.prompt)
+            && (facts.is_talk() || !prompts::asks_to_know(&part.prompt))
+    });
+    let mut wishes: Vec<String> = Vec::new();
+    for part in later {
+        let plan = prompts::plan(&part.prompt).map(|plan| plan.title);
+        let mut said = plan.into_iter().chain(prompts::wishes(&part.prompt));
+        let wish = said.find(|wish| words::telling(wish).len() >= 3);
+        let Some(wish) = wish.map(|wish| text::phrase(&wish, 100)) else { continue };
+        if is_new(&wish) && !wish.ends_with('…') && !wishes.contains(&wish) {
+            wishes.push(wish);
+        }
+    }
     // The beginning of what came later, and where it ended.
-    let shown: Vec<&str> = match later.as_slice() {
+    let shown: Vec<&str> = match wishes.as_slice() {
         [one, two, .., last] => vec![one, two, last],
         some => some.iter().map(String::as_str).collect(),
     };
     let shown = if facts.is_talk() { &shown[..shown.len().min(2)] } else { &shown[..] };
-    if shown.is_empty() { first } else { format!("{first} Then: {}", shown.join("; ")) }
+    match (shown.is_empty(), is_new(&first)) {
+        (true, _) => first,
+        (false, true) => format!("{first} Then: {}", shown.join("; ")),
+        (false, false) => format!("Then: {}", shown.join("; ")),
+    }
 }
 
 /// The prompt that says what a session is about: the first that does, rather than a "continue"
@@ -244,12 +268,15 @@ pub fn leading_prompt(facts: &Facts) -> Option<&str> {
         .or_else(|| longest().map(|part| part.prompt.as_str()))
 }
 
-/// A short saying from the session itself: what was learnt, what was decided and why, what was
-/// committed last, what came of it, how it closed; and only then what was wanted. What the title
-/// says already is no saying.
-pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -> String {
-    // A title that was cut is given in full.
-    let title = Some(title).filter(|title| !title.ends_with('…')).unwrap_or_default();
+/// A short saying from the session itself that is whole and no title again: what was decided or
+/// learnt, a point of what was committed, what came of it; and only then the title.
+pub fn motto(
+    facts: &Facts,
+    title: &str,
+    objective: &str,
+    outcomes: &[String],
+    stated: &[Claim],
+) -> String {
     let known: HashSet<String> = words::telling(title).into_iter().collect();
     // Half of the title's words are the title again.
     let is_news = |said: &String| {
@@ -257,49 +284,73 @@ pub fn motto(facts: &Facts, title: &str, objective: &str, outcomes: &[String]) -
         let shared = telling.iter().filter(|word| known.contains(*word)).count();
         telling.len() >= 3 && shared * 2 <= known.len()
     };
-    let is_short =
-        |sentence: &String| (24..=110).contains(&sentence.chars().count()) && is_news(sentence);
+    let saying = |said: &str| {
+        let decision = said.strip_prefix("Decision: ").map(text::capitalized);
+        let said = decision.unwrap_or_else(|| said.to_string());
+        let said = markdown::strip_marks(replies::without_cheer(&said));
+        let whole = whole_sentence(&said)?;
+        let is_short = whole.chars().count() >= 16 && is_news(&whole) && !leans(&whole);
+        is_short.then_some(whole)
+    };
+    let claims = |kind: ClaimKind| {
+        let claims = stated.iter().filter(move |claim| claim.kind == kind);
+        claims.filter(|claim| claim.origin != Origin::Tool).map(|claim| claim.text.as_str())
+    };
     let parts = || facts.own_parts();
-    let best = |kind: ClaimKind| {
-        parts()
-            .flat_map(|part| &part.statements)
-            .filter(|stated| stated.kind == kind && is_short(&stated.text))
-            .map(|stated| (words::sentence_weight(&stated.text), stated.text.clone()))
-            .reduce(|best, next| if next.0 > best.0 { next } else { best })
-            .map(|(_, sentence)| sentence)
+    let said = |kind: ClaimKind| {
+        let said = parts().flat_map(|part| &part.statements);
+        said.filter(move |stated| stated.kind == kind).map(|stated| stated.text.as_str())
     };
     // That two branches were merged says nothing of either.
-    let says_what =
-        |commit: &&Commit| !commit.message.starts_with("Merge ") && is_news(&commit.message);
-    let commits = || parts().flat_map(|part| &part.commits).filter(says_what);
-    let commit = || commits().next_back().map(|commit| commit.message.clone());
-    let closing = || {
-        let last = parts().rev().find(|part| !part.last_reply.is_empty())?;
-        let aside = |said: &str| {
-            says_commit(said) || replies::says_it_passed(said) || replies::announces(said)
-        };
-        let closing = replies::closing_sentence_except(&last.last_reply, aside)?;
-        let says = |closing: &String| !replies::is_narration(closing) && is_news(closing);
-        let closing = Some(closing).filter(says)?;
-        (!facts.is_talk() && closing.chars().count() >= 16).then_some(closing)
+    let commits: Vec<&Commit> = parts()
+        .flat_map(|part| &part.commits)
+        .filter(|commit| !commit.undone && !commit.message.starts_with("Merge "))
+        .collect();
+    let points = || commits.iter().rev().flat_map(|commit| &commit.points).map(String::as_str);
+    let subjects = || commits.iter().rev().map(|commit| commit.message.as_str());
+    let came = || outcomes.iter().map(|line| line.rsplit_once(" (EP_").map_or(&**line, |l| l.0));
+    let fallback = || match title.is_empty() || title.ends_with('…') {
+        true => text::phrase(objective, LONGEST_MOTTO),
+        false => title.to_string(),
     };
-    let long = || {
-        parts().flat_map(|part| &part.statements).map(|stated| stated.text.clone()).find(is_news)
+    let chosen = claims(ClaimKind::Decision).find_map(saying);
+    let chosen = chosen.or_else(|| claims(ClaimKind::Lesson).find_map(saying));
+    let chosen = chosen.or_else(|| said(ClaimKind::Decision).find_map(saying));
+    let chosen = chosen.or_else(|| points().find_map(saying));
+    let chosen = chosen.or_else(|| subjects().map(title::without_kind).find_map(|s| saying(&s)));
+    let chosen = chosen.or_else(|| said(ClaimKind::Lesson).find_map(saying));
+    let chosen = chosen.or_else(|| came().find_map(saying));
+    chosen.unwrap_or_else(fallback)
+}
+
+/// How long a motto may be.
+const LONGEST_MOTTO: usize = 110;
+
+/// A text that is short, or its first sentence or part that is; never a clause that wants the rest.
+fn whole_sentence(said: &str) -> Option<String> {
+    let first = text::sentences(said).next()?;
+    let part = first.split("; ").next()?;
+    let line = |said: &str| text::one_line(said.trim_end_matches(['.', '!', ' ']), usize::MAX);
+    let mut whole = [said, first, part].into_iter().map(line);
+    let closed = |said: &String| {
+        let even = |mark| said.matches(mark).count().is_multiple_of(2);
+        even('`') && even('"') && said.matches('(').count() == said.matches(')').count()
     };
-    let came = |so: &dyn Fn(&String) -> bool| {
-        let said = outcomes.iter().map(|line| line.rsplit_once(" (EP_").map_or(&**line, |l| l.0));
-        said.map(str::to_string).find(so)
-    };
-    let said = best(ClaimKind::Lesson)
-        .or_else(|| best(ClaimKind::Decision))
-        .or_else(commit)
-        .or_else(|| came(&is_short))
-        .or_else(long)
-        .or_else(|| came(&is_news))
-        .or_else(closing);
-    let said = said.unwrap_or_else(|| objective.to_string());
-    let said = said.strip_prefix("Decision: ").map_or(said.clone(), text::capitalized);
-    text::one_line(&markdown::strip_marks(&said), 110)
+    whole.find(|said| said.chars().count() <= LONGEST_MOTTO && closed(said))
+}
+
+/// Whether a sentence is no saying by itself: it asks, leans on one before it, tells what somebody
+/// is doing, lists files, or names a line of a file that the next edit moves.
+fn leans(said: &str) -> bool {
+    static LEANS: StaticRegex = StaticRegex::new(concat!(
+        r"(?i)^(?:the (?:\w+ )?(?:issue|problem|bug|error|failure|cause|fix|change|reason)\b|this\b|that\b|these\b|those\b|it\b|its\b|they\b|so\b|but\b|and\b|also\b|then\b|yes\b|yeah\b|no\b|ok\b|okay\b|ah\b|oh\b|wait\b|i\b|i['’]|let['’]?s\b|you\b|maybe\b|is\b|are\b|do\b|does\b|did\b|can\b|could\b|would\b|should\b|what\b|how\b|why\b|which\b|where\b|if\b|\d+[.)]|updated?\b|changed\b|ran\b|tests?\b|edit \d|in `|the (?:file|output|comment|plan|lint)\b)",
+        r"|^\S+\.\w+:|^\w+Error:|\.\w{1,5}:\d+|\blines? \d+|^['\x22]?`[^`]+`['\x22]?\s*(?:[—–:-]|changes?\b)|[?？:,]$|https?://|[{(]$|…",
+    ));
+    LEANS.is_match(said)
+        || replies::is_narration(said)
+        || replies::announces(said)
+        || replies::says_it_passed(said)
+        || says_commit(said)
 }
 
 #[cfg(test)]
@@ -370,8 +421,8 @@ mod tests {
         let title = "Lock the harbour log";
         let outcomes = ["Lock the harbour log (1a2b) (EP_001)", "Boats wait at the quay (EP_001)"]
             .map(String::from);
-        assert_eq!(motto(&facts, title, title, &outcomes), "Boats wait at the quay");
-        assert_eq!(motto(&facts, title, title, &outcomes[..1]), title);
+        assert_eq!(motto(&facts, title, title, &outcomes, &[]), "Boats wait at the quay");
+        assert_eq!(motto(&facts, title, title, &outcomes[..1], &[]), title);
     }
 
     #[test]
@@ -385,9 +436,49 @@ mod tests {
         let part = |(at, said): (usize, &&str)| EpisodeFacts::of_prompt(at as u32 + 1, said);
         let parts = prompts.iter().enumerate().map(part).collect();
         assert_eq!(
-            core_intent(&Facts { parts, tool_calls: 1, ..Facts::default() }),
+            core_intent(&Facts { parts, tool_calls: 1, ..Facts::default() }, ""),
             "lock the log of the harbour before the tide Then: paint the boats of the pilot in blue and white"
         );
+    }
+
+    #[test]
+    fn what_the_objective_says_is_not_said_again() {
+        let prompts = [
+            "lock the log of the harbour before the tide",
+            "also paint the boats of the pilot in blue and white",
+            "why is the quay of the pier so far from the town?",
+        ];
+        let part = |(at, said): (usize, &&str)| EpisodeFacts::of_prompt(at as u32 + 1, said);
+        let parts = prompts.iter().enumerate().map(part).collect();
+        let facts = Facts { parts, tool_calls: 1, ..Facts::default() };
+        let aim = "Lock the log of the harbour before the tide.";
+        let later = "Then: paint the boats of the pilot in blue and white";
+        assert_eq!(core_intent(&facts, aim), later);
+        let alone = vec![EpisodeFacts::of_prompt(1, prompts[0])];
+        let only = Facts { parts: alone, tool_calls: 1, ..Facts::default() };
+        assert_eq!(core_intent(&only, aim), prompts[0], "a session of one prompt keeps it");
+    }
+
+    #[test]
+    fn a_motto_is_whole_and_leans_on_nothing() {
+        let claim = |text: &str| Claim {
+            kind: ClaimKind::Lesson,
+            text: text.into(),
+            episode: crate::model::ids::EpisodeId(1),
+            origin: Origin::Assistant,
+        };
+        let facts = Facts { parts: vec![EpisodeFacts::of_prompt(1, "x")], ..Facts::default() };
+        let said = |text: &str| motto(&facts, "Lock the log", "", &[], &[claim(text)]);
+        let kept = "Two writers of one harbour never see the same tide";
+        assert_eq!(said(kept), kept);
+        for leaning in [
+            "The issue is in the `Harbour()` function of the quay",
+            "Boats wait for the tide in `quay.rs:56-67`",
+            "Could the pilot wait for the tide of the evening?",
+            "When the harbour of the pilot is closed because of a storm that nobody of the watch had seen before noon, boats wait",
+        ] {
+            assert_eq!(said(leaning), "Lock the log", "{leaning}");
+        }
     }
 
     #[test]
@@ -396,6 +487,6 @@ mod tests {
         let commit = |message: &str| Commit { message: message.into(), ..Commit::default() };
         part.commits = vec![commit("lock it before the tide"), commit("Merge branch 'quay'")];
         let facts = Facts { parts: vec![part], ..Facts::default() };
-        assert_eq!(motto(&facts, "", "x", &[]), "lock it before the tide");
+        assert_eq!(motto(&facts, "", "x", &[], &[]), "lock it before the tide");
     }
 }

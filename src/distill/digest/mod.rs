@@ -56,15 +56,15 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let files = files(facts, cwd);
     let status = outcome::outcome(facts);
     let objective = intent::objective(facts, &title);
-    let core_intent = intent::core_intent(facts);
+    let core_intent = intent::core_intent(facts, &objective);
     let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files, &title);
     let stated = claims::claims(facts, head, &key_outcomes);
-    let motto = intent::motto(facts, &title, &objective, &key_outcomes);
+    let motto = intent::motto(facts, &title, &objective, &key_outcomes, &stated);
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
     let elsewhere = tokens(&stated, &files, prose);
-    let triggers =
-        triggers::triggers(facts, &triggers::Said::of(&stated, &key_outcomes), elsewhere);
+    let said = triggers::Said::of(&stated, &key_outcomes, &[&title, &objective, &motto]);
+    let triggers = triggers::triggers(facts, &said, elsewhere);
     let index = index::index(facts, &triggers);
     let tags = tags(facts, &title, &objective);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();

@@ -471,7 +471,7 @@ fn of_command(command: &str) -> String {
 }
 
 /// A question's subject: "is there a way to lock it" is "lock it".
-fn without_question(sentence: &str) -> &str {
+pub fn without_question(sentence: &str) -> &str {
     static ASKING: StaticRegex = StaticRegex::new(
         r"(?i)^(?:(?:is|are) there (?:a|any|some) way to\s+|do you (?:think|believe|know)(?: that| if)?\s+|what(?:'s| is) the (?:right|best) way to\s+|how (?:do|can|should|would) (?:i|we|you)\s+|i (?:just )?(?:got|get) this(?: error| feedback)?[:,]?\s+)",
     );

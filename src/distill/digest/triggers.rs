@@ -3,10 +3,12 @@
 //! People read them, so there are only so many: where a session has more parts, neighbours share a
 //! trigger. What search needs of every part stands in the Index.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::index::{self, Spread};
 use super::key_outcomes::says_commit;
+use super::title;
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::facts::{EpisodeFacts, Facts};
@@ -30,16 +32,24 @@ const FIXED_TOKENS: usize = 500;
 /// A trigger keeps so many keys, however long the page.
 const FEWEST_KEYS: usize = 3;
 
+/// How long the line of a trigger may be, besides its reference.
+const LINE_CHARS: usize = 310;
+/// How many plain words are among the keys of a trigger: identifiers and names of errors are what
+/// somebody searches for who needs the part.
+const MOST_PLAIN_KEYS: usize = 4;
+
 /// What the page says elsewhere of an episode.
 #[derive(Debug, Default)]
 pub struct Said {
     lessons: Vec<(u32, String)>,
     outcomes: Vec<(u32, String)>,
+    /// The telling words of each line above the triggers.
+    above: Vec<Vec<String>>,
 }
 
 impl Said {
-    /// What a page's claims and outcomes say.
-    pub fn of(claims: &[Claim], outcomes: &[String]) -> Said {
+    /// What a page's claims and outcomes say, and its title and objective.
+    pub fn of(claims: &[Claim], outcomes: &[String], heading: &[&str]) -> Said {
         let lessons = claims
             .iter()
             .filter(|claim| claim.kind == ClaimKind::Lesson && claim.origin == Origin::Assistant);
@@ -47,10 +57,21 @@ impl Said {
             let (said, place) = line.strip_suffix(')')?.rsplit_once(" (EP_")?;
             Some((place.parse().ok()?, said.to_string()))
         };
+        let stated = claims.iter().map(|claim| claim.text.as_str());
+        let lines = outcomes.iter().map(String::as_str).chain(stated);
+        let above = lines.chain(heading.iter().copied()).map(words::telling);
         Said {
             lessons: lessons.map(|claim| (claim.episode.0, claim.text.clone())).collect(),
             outcomes: outcomes.iter().filter_map(outcome).collect(),
+            above: above.filter(|line| !line.is_empty()).collect(),
         }
+    }
+
+    /// Whether a line above says most of what a sentence says.
+    fn has(&self, sentence: &str) -> bool {
+        let telling = words::telling(sentence);
+        let shared = |line: &Vec<String>| telling.iter().filter(|word| line.contains(word)).count();
+        !telling.is_empty() && self.above.iter().any(|line| shared(line) * 5 >= telling.len() * 3)
     }
 
     /// The first of some lines that is about a part.
@@ -84,13 +105,14 @@ pub fn triggers(facts: &Facts, said: &Said, elsewhere: usize) -> Vec<Trigger> {
         let mut said = HashSet::new();
         add_words(&trigger.topic, &mut said);
         add_words(&trigger.sentence, &mut said);
-        trigger.keys = sorted(spread.terms(group, MOST_TERMS, &mut said), group);
+        trigger.keys = sorted(keys(&spread, group, said), group);
         // A topic of its own: two alike are told apart by what sets them apart.
         if !topics.insert(trigger.topic.to_lowercase()) && !trigger.keys.is_empty() {
-            let apart = trigger.keys[..trigger.keys.len().min(3)].join(" ");
-            trigger.topic = text::one_line(&format!("{} ({apart})", trigger.topic), TOPIC_CHARS);
+            let apart = trigger.keys[..trigger.keys.len().min(2)].join(", ");
+            trigger.topic = format!("{} ({apart})", trigger.topic);
             topics.insert(trigger.topic.to_lowercase());
         }
+        fit_line(&mut trigger);
         triggers.push(trigger);
     }
     fit(&mut triggers, PAGE_TOKENS.saturating_sub(FIXED_TOKENS + elsewhere));
@@ -117,6 +139,36 @@ fn once_each<'p>(
     kept
 }
 
+/// The keys of a group: identifiers, and a few plain words that are no everyday ones.
+fn keys(spread: &Spread<'_>, group: &[&EpisodeFacts], mut said: HashSet<String>) -> Vec<String> {
+    let mut keys = spread.terms(group, 2 * MOST_TERMS, &mut said);
+    keys.retain(|key| !is_everyday(key));
+    let mut plain = 0;
+    keys.retain(|key| {
+        plain += usize::from(!index::is_identifier(key));
+        index::is_identifier(key) || plain <= MOST_PLAIN_KEYS
+    });
+    keys.truncate(MOST_TERMS);
+    keys
+}
+
+/// Whether a word is one of shells, of git or of how agents speak of their work, which leads to
+/// every part alike.
+fn is_everyday(key: &str) -> bool {
+    const EVERYDAY: &str = "eof grep sed awk cat echo head tail find ls cd mkdir rm cp mv xargs curl \
+        git diff stash rebase checkout status oneline log branch worktree staged unstaged untracked \
+        insertions deletions lint fmt format build run running ran tests passed passing failed \
+        failing fail done ready start started next understand understood understanding continue \
+        continued proceed approach request requested include includes included including ensure \
+        ensures confirm confirmed verify verified verification update updated updates create created \
+        add added adding additions remove removed fix fixed handle handles keep keeps show shows \
+        work works working complete completed completes successfully implement implemented \
+        implementation summary details information current currently existing specific additional \
+        relevant important correct correctly clear clearly useful helpful comprehensive explain \
+        e.g i.e etc https http redacted true false null none yes okay only both";
+    words::is_in(EVERYDAY, key)
+}
+
 /// Keys with the names of errors and identifiers first; else the heaviest is first.
 fn sorted(mut keys: Vec<String>, group: &[&EpisodeFacts]) -> Vec<String> {
     let errors = group.iter().flat_map(|part| &part.errors);
@@ -132,6 +184,17 @@ fn sorted(mut keys: Vec<String>, group: &[&EpisodeFacts]) -> Vec<String> {
 
 fn add_words(line: &str, said: &mut HashSet<String>) {
     said.extend(words::stems(line, |_| true));
+}
+
+/// Drops the last keys of a trigger whose line is longer than people read.
+fn fit_line(trigger: &mut Trigger) {
+    let chars = |said: &String| said.chars().count();
+    let said = chars(&trigger.topic) + chars(&trigger.sentence);
+    while trigger.keys.len() > FEWEST_KEYS
+        && said + trigger.keys.iter().map(|key| chars(key) + 2).sum::<usize>() > LINE_CHARS
+    {
+        trigger.keys.pop();
+    }
 }
 
 /// Drops the lightest keys, and then sentences' ends, until the triggers have no more tokens than a
@@ -179,66 +242,111 @@ fn headline(
     said: &Said,
     answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
 ) -> Trigger {
-    let topic = |part: &EpisodeFacts| topic(part, answered, TOPIC_CHARS);
-    let sentences =
-        group.iter().filter_map(|part| Some((part, best_sentence(part, said, SENTENCE_CHARS)?)));
+    let topic = |part: &EpisodeFacts| topic(part, said, answered, TOPIC_CHARS);
+    let sentences = group
+        .iter()
+        .filter_map(|part| Some((part, best_sentence(part, said, &topic(part), SENTENCE_CHARS)?)));
     // Of equals the first counts, which `max_by_key` would not give.
     let lead = sentences.reduce(|best, next| if next.1.0 > best.1.0 { next } else { best });
-    match lead {
-        Some((part, (_, sentence, origin))) => Trigger {
-            topic: topic(part),
-            sentence,
-            episode: EpisodeId(part.episode),
-            path: String::new(),
-            origin,
-            keys: Vec::new(),
-        },
-        None => {
-            let topic = topic(group[0]);
-            let episode = EpisodeId(group[0].episode);
-            let asked = prompts::request(&group[0].prompt, SENTENCE_CHARS, true);
-            Trigger {
-                sentence: if asked.is_empty() { topic.clone() } else { asked },
-                topic,
-                episode,
-                path: String::new(),
-                origin: Origin::User,
-                keys: Vec::new(),
-            }
-        }
+    let (part, sentence, origin) = match lead {
+        Some((part, (_, sentence, origin))) => (*part, sentence, origin),
+        None => (group[0], asked_besides(group[0], &topic(group[0])), Origin::User),
+    };
+    Trigger {
+        topic: topic(part),
+        sentence,
+        episode: EpisodeId(part.episode),
+        path: String::new(),
+        origin,
+        keys: Vec::new(),
     }
 }
 
-/// What a part is about, in a few words. A prompt that says nothing by itself gets the
-/// question that it answers.
+/// What a prompt asks for besides what the label says; the whole of it where that is all.
+fn asked_besides(part: &EpisodeFacts, topic: &str) -> String {
+    let label = words::telling(topic);
+    let is_more = |wish: &String| {
+        words::telling(wish).iter().filter(|word| !label.contains(word)).count() >= 2
+    };
+    let more: Vec<String> =
+        prompts::wishes(&part.prompt).into_iter().skip(1).filter(is_more).take(2).collect();
+    let asked = match more.is_empty() {
+        true => prompts::request(&part.prompt, SENTENCE_CHARS, true),
+        false => text::clause(&more.join(". "), SENTENCE_CHARS),
+    };
+    if asked.is_empty() { topic.to_string() } else { asked }
+}
+
+/// What a part is about, in a few words that are whole: the work first (what was committed), then
+/// what was wanted where the prompt says it by itself, what came of it, and only then the prompt
+/// as it was typed, with the question that it answers.
 fn topic(
     part: &EpisodeFacts,
+    said: &Said,
     answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
     most_chars: usize,
 ) -> String {
-    let mut asked = prompts::request(&part.prompt, most_chars, true);
-    if !asked.is_empty() && !prompts::is_specific(&part.prompt) {
-        let said = asked.trim_end_matches(['.', '!']);
-        // “continue” and “commit” say nothing; the question before or what came of it does.
-        let topic = answered(part).map(|question| format!("{said} ← {question}"));
-        let topic = topic.or_else(|| Some(format!("{said}: {}", came_of(part)?)));
-        if let Some(topic) = topic {
-            asked = text::one_line(&topic, most_chars);
-        }
-    }
-    let topic = if asked.is_empty() {
-        text::one_line(&markdown::strip_marks(&worded(&part.last_reply)), most_chars)
-    } else {
-        asked
+    let whole = |label: &str| text::whole_clause(label, most_chars);
+    let came = || Said::about(&said.outcomes, part).and_then(whole);
+    let done = || {
+        let headline = replies::headline(&part.last_reply)?;
+        let said = without_line_numbers(&headline);
+        whole(&said).filter(|said| !prompts::opens_as_chat(said) && !replies::is_narration(said))
     };
-    if topic.is_empty() { "Work".into() } else { topic }
+    let worded = || {
+        let said = text::one_line(&markdown::strip_marks(&worded(&part.last_reply)), 400);
+        Some(text::phrase(&said, most_chars)).filter(|said| !said.is_empty())
+    };
+    committed(part, most_chars)
+        .or_else(|| wanted(part, most_chars))
+        .or_else(came)
+        .or_else(done)
+        .or_else(|| asked(part, answered, most_chars))
+        .or_else(worded)
+        .unwrap_or_else(|| "Work".into())
 }
 
-/// What a part came to, in a line: what was committed last, else what the agent says it did.
-fn came_of(part: &EpisodeFacts) -> Option<String> {
-    let subject = part.commits.last().map(|commit| commit.message.clone());
-    let subject = subject.filter(|subject| !subject.is_empty());
-    subject.or_else(|| replies::headline(&part.last_reply))
+/// What was committed last, with the file where the subject names nothing of the code.
+fn committed(part: &EpisodeFacts, most_chars: usize) -> Option<String> {
+    let subjects = part.commits.iter().rev().map(|commit| title::without_kind(&commit.message));
+    let telling =
+        |subject: &String| words::telling(subject).len() >= 2 && !subject.starts_with("Merge ");
+    let label = text::whole_clause(&subjects.into_iter().find(telling)?, most_chars)?;
+    let file = part.edited.first().map(|file| text::file_name(&file.path));
+    let is_named = label.contains(['`', '.', '/', '_']);
+    Some(match file.filter(|file| label.chars().count() + file.len() + 3 <= most_chars) {
+        Some(file) if !is_named => format!("{label} ({file})"),
+        _ => label,
+    })
+}
+
+/// The first wish of a prompt that says by itself what is wanted, where it is whole.
+fn wanted(part: &EpisodeFacts, most_chars: usize) -> Option<String> {
+    if let Some(plan) = prompts::plan(&part.prompt) {
+        return text::whole_clause(&plan.title, most_chars);
+    }
+    let wishes = prompts::wishes(&part.prompt);
+    let wishes = wishes.iter().take(3).map(|wish| title::without_question(wish));
+    let says = |wish: &&str| words::telling(wish).len() >= 3 && !prompts::opens_as_chat(wish);
+    wishes.filter(says).find_map(|wish| text::whole_clause(wish, most_chars))
+}
+
+/// A prompt as it was typed. “continue” and “commit” say nothing; the question before does.
+fn asked(
+    part: &EpisodeFacts,
+    answered: &dyn Fn(&EpisodeFacts) -> Option<String>,
+    most_chars: usize,
+) -> Option<String> {
+    let said = prompts::request(&part.prompt, 400, true);
+    if said.is_empty() || said.chars().count() < 3 && answered(part).is_none() {
+        return None;
+    }
+    let question = (!prompts::is_specific(&part.prompt)).then(|| answered(part)).flatten();
+    let said = match question {
+        Some(question) => format!("{} ← {question}", said.trim_end_matches(['.', '!'])),
+        None => title::without_question(&said).to_string(),
+    };
+    Some(text::phrase(&said, most_chars)).filter(|said| said.contains(char::is_alphabetic))
 }
 
 /// A reply without its fences, rules and tables, which say nothing where they are one line.
@@ -250,63 +358,107 @@ fn worded(reply: &str) -> String {
 }
 
 /// The sentence that says most of a part, with its rank: a lesson, a decision, how the agent closed,
-/// what the page says of it, an error.
+/// an error, what was changed; and only then what the page says already.
 fn best_sentence(
     part: &EpisodeFacts,
     said: &Said,
+    topic: &str,
     most_chars: usize,
 ) -> Option<(u8, String, Origin)> {
-    let stated = |kind: ClaimKind| {
-        part.statements
-            .iter()
-            .find(|stated| stated.kind == kind && stated.origin == Origin::Assistant)
+    let label = words::telling(topic);
+    // What stands in the label is said already, as what stands above on the page is.
+    let is_label = |sentence: &str| {
+        let telling = words::telling(sentence);
+        telling.iter().filter(|word| label.contains(word)).count() * 5 >= telling.len() * 4
+    };
+    let is_news = |sentence: &str| {
+        !is_label(sentence) && !said.has(sentence) && !narrates(done(sentence).as_ref())
+    };
+    let line = |sentence: &str| {
+        let sentence = markdown::strip_marks(sentence);
+        let sentence = replies::without_cheer(sentence.trim_start_matches("// "));
+        text::phrase(&done(sentence), most_chars)
     };
     for (rank, kind) in [(4, ClaimKind::Lesson), (3, ClaimKind::Decision)] {
-        if let Some(stated) = stated(kind) {
-            return Some((
-                rank,
-                text::one_line(&markdown::strip_marks(&stated.text), most_chars),
-                stated.origin,
-            ));
+        let stated = part.statements.iter().find(|stated| {
+            stated.kind == kind && stated.origin == Origin::Assistant && is_news(&stated.text)
+        });
+        if let Some(stated) = stated {
+            return Some((rank, line(&stated.text), stated.origin));
         }
     }
-    let closing = replies::closing_sentence_except(&part.last_reply, says_nothing)
-        .filter(|closing| closing.chars().count() >= 16 && words::sentence_weight(closing) >= 0.5);
-    // What stands on the page already finds nothing new, so the agent's own words come first.
-    let known = || Said::about(&said.lessons, part).or_else(|| Said::about(&said.outcomes, part));
+    let closing = |is_said: &dyn Fn(&str) -> bool| {
+        replies::closing_sentence_except(&part.last_reply, |said| {
+            says_nothing(said) || is_said(said)
+        })
+        .filter(|said| said.chars().count() >= 16 && words::sentence_weight(said) >= 0.5)
+    };
+    if let Some(closing) = closing(&|said| !is_news(said)).filter(|said| !narrates(&done(said))) {
+        return Some((2, line(&closing), Origin::Assistant));
+    }
     // That all checks passed is better than an error on the way there.
     let passes = |said: &String| replies::says_it_passed(said) && !says_commit(said);
-    let passed = || replies::closing_sentence(&part.last_reply).filter(passes);
-    let statement = closing.or_else(|| known().map(str::to_string)).or_else(passed);
-    if let Some(statement) = statement {
-        return Some((2, text::one_line(&statement, most_chars), Origin::Assistant));
+    if let Some(passed) = replies::closing_sentence(&part.last_reply).filter(passes) {
+        return Some((2, line(&passed), Origin::Assistant));
     }
-    let Some(fault) = part.errors.first() else {
-        return action(part).map(|action| (0, action, Origin::Tool));
-    };
-    Some((
-        1,
-        format!("met `{}`", text::one_line(&fault.sample.replace('`', "'"), most_chars)),
-        Origin::Tool,
-    ))
+    if let Some(changed) = changed(part) {
+        return Some((1, changed, Origin::Tool));
+    }
+    if let Some(fault) = part.errors.first() {
+        let error = text::one_line(&fault.sample.replace('`', "'"), most_chars);
+        return Some((1, format!("met `{error}`"), Origin::Tool));
+    }
+    let known = Said::about(&said.lessons, part).or_else(|| Said::about(&said.outcomes, part));
+    let known = known.map(str::to_string).filter(|known| !is_label(known));
+    match known.or_else(|| closing(&is_label).filter(|said| !narrates(&done(said)))) {
+        Some(again) => Some((0, line(&again), Origin::Assistant)),
+        None => ran(part).map(|ran| (0, ran, Origin::Tool)),
+    }
+}
+
+/// What an agent did, without the agent: "I've updated the lock" is "Updated the lock".
+fn done(sentence: &str) -> Cow<'_, str> {
+    static DID: StaticRegex = StaticRegex::new(
+        r"^I(?:['’]ve| have)? (?:also )?(?:successfully )?((?:\w+ed|made|wrote|ran|built|kept|set|put)\b)",
+    );
+    match DID.captures(sentence).and_then(|found| found.get(1)) {
+        Some(verb) => text::capitalized(&sentence[verb.start()..]).into(),
+        None => sentence.into(),
+    }
+}
+
+/// Whether a sentence speaks of the agent rather than of the work.
+fn narrates(sentence: &str) -> bool {
+    sentence.starts_with("I ")
+        || sentence.starts_with("I'")
+        || sentence.starts_with("I’")
+        || replies::is_narration(sentence)
+}
+
+/// A label without the number of a line, which the next edit moves.
+fn without_line_numbers(said: &str) -> Cow<'_, str> {
+    static NUMBER: StaticRegex = StaticRegex::new(r"(\.\w{1,5}):\d+(?:[-–]\d+)?\b");
+    NUMBER.replace_all(said, "$1")
 }
 
 /// Whether a sentence says nothing of what was done: that checks passed is said of every part, that
 /// something goes on or went through of none.
 fn says_nothing(said: &str) -> bool {
     static STATE: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:no\b.{0,40}\byet\b|still (?:running|waiting)|ready when\b|(?:the )?(?:commit|push)(?: has)? (?:succeeded|went through|was successful)|committed as `?[0-9a-f]{7,40}`?\W*$)",
+        r"(?i)^(?:no\b.{0,40}\byet\b|still (?:running|waiting)|ready when\b|(?:the )?(?:commit|push)(?: has)? (?:succeeded|went through|(?:was )?successful)|the (?:branch|commit) is pushed|(?:ah|oh|hmm+|well)\b|(?:verifying|checking|running|looking|waiting)\b|committed as `?[0-9a-f]{7,40}`?\W*$)",
     );
     STATE.is_match(said) || (replies::says_it_passed(said) && !says_commit(said))
 }
 
-/// What was done in a part without a reply.
-fn action(part: &EpisodeFacts) -> Option<String> {
-    if !part.edited.is_empty() {
-        let names: Vec<&str> =
-            part.edited.iter().take(3).map(|file| text::file_name(&file.path)).collect();
-        return Some(format!("changed {}", text::one_line(&names.join(", "), 100)));
-    }
+/// The files that a part changed.
+fn changed(part: &EpisodeFacts) -> Option<String> {
+    let names: Vec<&str> =
+        part.edited.iter().take(3).map(|file| text::file_name(&file.path)).collect();
+    (!names.is_empty()).then(|| format!("changed {}", text::one_line(&names.join(", "), 100)))
+}
+
+/// The last command of a part that has no reply.
+fn ran(part: &EpisodeFacts) -> Option<String> {
     let command = part.commands.last()?;
     Some(format!("ran `{}`", text::one_line(&command.replace('`', "'"), 90)))
 }
@@ -314,6 +466,7 @@ fn action(part: &EpisodeFacts) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::distill::commands::Commit;
 
     fn facts(parts: usize) -> Facts {
         let parts = (1..=parts as u32).map(|n| {
@@ -326,9 +479,9 @@ mod tests {
     fn fences_and_rules_are_no_topic() {
         let mut part = EpisodeFacts::default();
         part.last_reply = "```\n━━━━━━\n REVIEW COMPLETE\n------\n```\nAll is well.".into();
-        assert_eq!(topic(&part, &|_| None, 60), "REVIEW COMPLETE All is well.");
+        assert_eq!(topic(&part, &Said::default(), &|_| None, 60), "REVIEW COMPLETE All is well.");
         part.last_reply = "Open tides:\n\n| # | Title |\n|---|---|\n| 1 | Quay |\n\nTwo.".into();
-        assert_eq!(topic(&part, &|_| None, 60), "Open tides: Two.");
+        assert_eq!(topic(&part, &Said::default(), &|_| None, 60), "Open tides: Two.");
     }
 
     #[test]
@@ -356,13 +509,13 @@ mod tests {
     fn where_the_agent_says_nothing_the_page_does() {
         let part = |reply: &str| vec![replied(1, "lock the harbour log", reply)];
         let outcome = ["The log takes its lock first (EP_001)".to_string()];
-        let said = || Said::of(&[], &outcome);
+        let said = || Said::of(&[], &outcome, &[]);
         let reply = "The harbour log waits for the tide of the morning.";
         assert_eq!(sentences(part(reply), &said()), [reply]);
         let nothing = "Let me look at the harbour log:";
         assert_eq!(sentences(part(nothing), &said()), ["The log takes its lock first"]);
         let other = ["Something of another part (EP_002)".to_string()];
-        assert_eq!(sentences(part(nothing), &Said::of(&[], &other)), ["lock the harbour log"]);
+        assert_eq!(sentences(part(nothing), &Said::of(&[], &other, &[])), ["lock the harbour log"]);
     }
 
     #[test]
@@ -392,5 +545,63 @@ mod tests {
         assert_eq!(sentences(parts(one, one), &Said::default()).len(), 2);
         assert_eq!(sentences(parts("", one), &Said::default()).len(), 2);
         assert_eq!(sentences(parts(one, two), &Said::default()).len(), 3);
+    }
+
+    fn label(part: &EpisodeFacts) -> String {
+        topic(part, &Said::default(), &|_| None, TOPIC_CHARS)
+    }
+
+    #[test]
+    fn a_label_is_the_work_or_a_wish_that_says_it() {
+        let mut part = replied(
+            1,
+            "are they still being painted?",
+            "Painted the boats of the pilot in harbour blue.",
+        );
+        let of_prompt = |said: &str| label(&replied(1, said, ""));
+        assert_eq!(label(&part), "Painted the boats of the pilot in harbour blue");
+        part.edited = vec![crate::model::session::FileChange::of("src/quay.rs".into())];
+        let commit = |message: &str| Commit { message: message.into(), ..Commit::default() };
+        part.commits = vec![commit("fix(quay): lock before the tide"), commit("Merge branch 'a'")];
+        assert_eq!(label(&part), "lock before the tide (quay.rs)");
+        assert_eq!(
+            of_prompt("can you update the harbour in all the right places to 1.25.6"),
+            "update the harbour in all the right places to 1.25.6",
+            "a wish behind a courtesy is a label"
+        );
+        let long = "paint the boats of the pilot and of the whole harbour watch in the blue that the \
+            town has chosen for its festival";
+        let cut = of_prompt(long);
+        assert!(!cut.ends_with('…') && long.starts_with(&cut), "{cut}");
+        assert_eq!(
+            label(&replied(1, "7", "The log takes its lock first.")),
+            "The log takes its lock first."
+        );
+    }
+
+    #[test]
+    fn a_sentence_says_what_stands_nowhere_else_on_the_page() {
+        let reply =
+            "The log of the harbour takes its lock first. Boats of the pilot wait at the quay.";
+        let part = || vec![replied(1, "lock the harbour log", reply)];
+        let outcome = ["The log of the harbour takes its lock first (EP_001)".to_string()];
+        let said = Said::of(&[], &outcome, &[]);
+        assert_eq!(sentences(part(), &said), ["Boats of the pilot wait at the quay."]);
+        let told = "I've painted every boat of the pilot in blue.";
+        let part = vec![replied(1, "lock the harbour log", told)];
+        assert_eq!(sentences(part, &Said::default()), ["Painted every boat of the pilot in blue."]);
+    }
+
+    #[test]
+    fn keys_are_names_and_few_plain_words() {
+        let words =
+            "git eof understood lint quay.rs tide_lock harbour pilot anchor lantern mooring";
+        let mut part = EpisodeFacts::of_prompt(1, "paint the boats of the morning");
+        part.words = words.split(' ').map(|word| (word.to_string(), 2.0)).collect();
+        let facts = Facts { parts: vec![part], spoken: 50, ..Facts::default() };
+        let keys = &triggers(&facts, &Said::default(), 0)[0].keys;
+        assert!(keys[..2].iter().all(|key| index::is_identifier(key)), "{keys:?}");
+        assert!(keys.iter().all(|key| !is_everyday(key)), "{keys:?}");
+        assert!(keys.len() <= 2 + MOST_PLAIN_KEYS, "{keys:?}");
     }
 }

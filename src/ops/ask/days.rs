@@ -11,9 +11,11 @@ use crate::base::static_regex::StaticRegex;
 use crate::base::{files, text};
 use crate::error::{Context, Result};
 use crate::memory::Memory;
+use crate::model::digest::ClaimKind;
 use crate::model::ids::SessionId;
 use crate::ops::days;
 use crate::query::dates::NamedTimes;
+use crate::query::terms::stem;
 use crate::store::core::memory;
 use crate::store::day;
 use crate::store::day::summary;
@@ -88,7 +90,7 @@ impl AskedDays {
         if is_dated {
             all.retain(is_meant);
         }
-        let mut projects = Projects { memory, known: HashMap::new() };
+        let mut projects = Projects::of_memory(memory);
         let (mut cited, mut consulted) = (Vec::new(), Vec::new());
         for day in all.into_iter().rev() {
             if !is_dated && (consulted.len() >= RECENT_DAYS || cited.len() >= MOST_LINES) {
@@ -114,12 +116,25 @@ impl AskedDays {
 }
 
 /// The projects of the sessions that lines of days come from.
-struct Projects<'m> {
+pub struct Projects<'m> {
     memory: &'m Memory,
     known: HashMap<SessionId, Option<String>>,
 }
 
-impl Projects<'_> {
+impl<'m> Projects<'m> {
+    /// None is known yet.
+    pub fn of_memory(memory: &'m Memory) -> Projects<'m> {
+        Projects { memory, known: HashMap::new() }
+    }
+
+    /// Gives citations of sessions their projects.
+    pub fn name(&mut self, cited: &mut [Citation]) {
+        for cited in cited.iter_mut().filter(|cited| cited.project.is_empty()) {
+            let project = cited.reference.as_ref().and_then(|reference| self.of(reference));
+            cited.project = project.unwrap_or_default();
+        }
+    }
+
     fn of(&mut self, line: &str) -> Option<String> {
         let session: SessionId = session_in(line)?.parse().ok()?;
         let store = self.memory.store();
@@ -171,6 +186,7 @@ pub fn from_core(memory: &Memory) -> Result<Vec<Citation>> {
             cited.push(Citation {
                 about: about.into(),
                 project: project.into(),
+                standing: memory::is_rule(line),
                 text,
                 page: "core/MEMORY".into(),
                 ..Citation::default()
@@ -183,12 +199,30 @@ pub fn from_core(memory: &Memory) -> Result<Vec<Citation>> {
 /// What people ask for whom the line of commands answers.
 const CHECKS: &str = "test tests run running lint build check checks command commands project";
 
-/// Whether a question wants to know what was decided, whenever that was.
-pub fn asks_for_decision(question: &str) -> bool {
+/// The kind of claims that a question asks for: what was decided, whenever that was, or what the
+/// person wants done always.
+pub fn asked_kind(question: &str) -> Option<ClaimKind> {
     static DECIDED: StaticRegex = StaticRegex::new(
         r"(?i)\bdecided\b|\bdid (?:we|you|i|they) (?:decide|choose|agree)\b|\b(?:the|our|which|what) decisions?\b",
     );
-    DECIDED.is_match(question)
+    static STANDING: StaticRegex = StaticRegex::new(concat!(
+        r"(?i)\b(?:want|wish|like|prefer|ask|insist|expect)\w*\b.*\b(?:always|never|every time|from now on)\b",
+        r"|\b(?:always|never)\b.*\b(?:want|prefer|insist|expect)\w*\b",
+        r"|\bstanding (?:rules?|instructions?|orders?|wish(?:es)?)\b",
+        r"|\b(?:what|which)(?: are)? (?:the|our|my|your|their) (?:rules|preferences|conventions)\b",
+    ));
+    if DECIDED.is_match(question) {
+        return Some(ClaimKind::Decision);
+    }
+    STANDING.is_match(question).then_some(ClaimKind::Standing)
+}
+
+/// Whether a term of a question says which kind of claims it asks for, rather than about what.
+pub fn says_kind(kind: ClaimKind, term: &str) -> bool {
+    const STANDING: &str = "always never every time want wanted wish like prefer preferences insist \
+        expect ask user person rules standing instructions orders conventions done now";
+    let words = if kind == ClaimKind::Standing { STANDING } else { "" };
+    words.split_whitespace().any(|word| stem(word) == term)
 }
 
 #[cfg(test)]
@@ -210,8 +244,23 @@ mod tests {
 
     #[test]
     fn who_asks_for_a_decision_speaks_of_one_that_was_made() {
-        assert!(asks_for_decision("What did we decide about the header?"));
-        assert!(asks_for_decision("what was decided about `open_page`"));
-        assert!(!asks_for_decision("How do we decide on an index?"));
+        let kind = |question: &str| asked_kind(question);
+        assert_eq!(kind("What did we decide about the header?"), Some(ClaimKind::Decision));
+        assert_eq!(kind("what was decided about `open_page`"), Some(ClaimKind::Decision));
+        assert_eq!(kind("How do we decide on an index?"), None);
+    }
+
+    #[test]
+    fn who_asks_for_rules_says_whose() {
+        for asks in [
+            "what did the user want always done in tide?",
+            "what should I never do, what does she expect",
+            "which are the conventions of the harbour?",
+        ] {
+            assert_eq!(asked_kind(asks), Some(ClaimKind::Standing), "{asks}");
+        }
+        for other in ["why does the tide test always fail?", "what are rules of a lock?"] {
+            assert_eq!(asked_kind(other), None, "{other}");
+        }
     }
 }

@@ -21,7 +21,8 @@ use crate::distill::words;
 use crate::error::{Context, Error, Result};
 use crate::index::{self, Corpus, Index, PageTexts, Source};
 use crate::memory::Memory;
-use crate::model::digest::{Claim, ClaimKind, Digest, Origin};
+use crate::model::core::EVERYWHERE;
+use crate::model::digest::{ClaimKind, Digest, Origin};
 use crate::model::ids::EpisodeId;
 use crate::model::knowledge::{Kind, PageName, Question};
 use crate::models::{Alias, Answer, MARK, Models, Prompt};
@@ -91,6 +92,9 @@ pub struct Citation {
     about: String,
     #[serde(skip)]
     project: String,
+    /// Whether it is a rule that the person gave, on the page of the core.
+    #[serde(skip)]
+    standing: bool,
 }
 
 impl Memory {
@@ -111,8 +115,8 @@ impl Memory {
             if let Some(answer) = self.answer_from_days(asked, &terms, &question, dry_run)? {
                 return Ok(answer);
             }
-        } else if days::asks_for_decision(&question) {
-            let found = self.decisions(&question, &terms, request.dry_run)?;
+        } else if let Some(kind) = days::asked_kind(&question) {
+            let found = self.claims(kind, &question, &terms, request.dry_run)?;
             if let Some(answer) = found.filter(|_| !request.file_back) {
                 return Ok(answer);
             }
@@ -170,12 +174,22 @@ impl Memory {
         dry_run: bool,
     ) -> Result<Found> {
         let of_core = days::from_core(self)?;
+        let mut projects = days::Projects::of_memory(self);
+        let asked: Vec<Asked<'_>> = asked
+            .iter()
+            .map(|terms| Ok(Asked::of(terms, self.named_projects(terms, dry_run)?)))
+            .collect::<Result<_>>()?;
         let mut found = Found::default();
-        for terms in asked {
-            let picked = pick(terms, pages);
+        for asked in &asked {
+            let picked = pick(asked.terms, pages);
             found.consult(picked.iter().map(|page| page.name.to_string()));
-            let of_pages = picked.iter().flat_map(|page| sentences(page));
-            found.take(terms, of_core.iter().cloned().chain(of_pages).collect());
+            let mut of_pages: Vec<Citation> =
+                picked.iter().flat_map(|page| sentences(page)).collect();
+            if !asked.projects.is_empty() {
+                projects.name(&mut of_pages);
+            }
+            let both = of_core.iter().cloned().chain(of_pages).collect();
+            found.take(asked, both, Answered::Alone);
         }
         // All phrasings together; then one by one, since one that fits nothing makes guesses of
         // what the others find.
@@ -185,14 +199,31 @@ impl Memory {
             if found.answers {
                 break;
             }
-            let (more, digests) = from_digests(self, phrasing, others, dry_run, triggers)?;
+            let named = asked.iter().flat_map(|asked| &asked.projects).next();
+            let search = DigestSearch { question: phrasing, also: others, project: named, dry_run };
+            let (more, digests) = from_digests(self, &search, said_by)?;
             found.consult(digests.into_iter());
-            for terms in asked {
+            for asked in &asked {
                 let both = found.citations.iter().chain(&more).cloned();
-                found.take(terms, both.collect());
+                found.take(asked, both.collect(), Answered::Together);
             }
         }
         Ok(found)
+    }
+}
+
+/// What is asked, and of which projects.
+struct Asked<'t> {
+    terms: &'t QuestionTerms,
+    projects: Vec<String>,
+    /// The terms that do not name a project.
+    subject: QuestionTerms,
+}
+
+impl<'t> Asked<'t> {
+    fn of(terms: &'t QuestionTerms, projects: Vec<String>) -> Asked<'t> {
+        let subject = terms.without_projects(&projects);
+        Asked { terms, projects, subject }
     }
 }
 
@@ -208,9 +239,17 @@ struct Found {
 
 impl Found {
     /// Takes the best of some sentences, unless there is an answer already.
-    fn take(&mut self, terms: &QuestionTerms, candidates: Vec<Citation>) {
-        let citations = best(terms, candidates);
-        let answers = terms.are_answered_by(&citations);
+    fn take(&mut self, asked: &Asked<'_>, candidates: Vec<Citation>, by: Answered) {
+        // Whoever names a project asks for what its sessions say; only where they say nothing the
+        // name may be a word like any other.
+        if !asked.projects.is_empty() && !asked.subject.0.is_empty() && !self.answers {
+            let own = best(&asked.subject, of_projects(candidates.clone(), &asked.projects));
+            if asked.subject.are_answered_by(&own, by) {
+                (self.citations, self.answers) = (own, true);
+            }
+        }
+        let citations = best(asked.terms, candidates);
+        let answers = asked.terms.are_answered_by(&citations, by);
         if !self.answers && (answers || self.citations.is_empty()) {
             (self.citations, self.answers) = (citations, answers);
         }
@@ -260,32 +299,51 @@ impl Memory {
 
     /// Which of the terms name projects of this memory.
     fn project_terms(&self, terms: &QuestionTerms, dry_run: bool) -> Result<BTreeSet<usize>> {
-        let source = if dry_run { Source::InMemory } else { Source::Refreshed };
-        let index = Index::open(self.store(), Corpus::Digests, source)?;
-        let known = index.filter_values(FilterKey::Project);
-        let named = known.iter().map(|project| (QuestionTerms::of(project), project));
-        let named = named.filter(|(of, _)| {
-            let is_asked = |one: &(String, f32)| terms.0.iter().any(|(term, _)| *term == one.0);
-            !of.0.is_empty() && of.0.iter().all(is_asked)
-        });
-        Ok(named.flat_map(|(_, project)| terms.named_by(&stems(project))).collect())
+        let named = self.named_projects(terms, dry_run)?;
+        Ok(named.iter().flat_map(|project| terms.named_by(&stems(project))).collect())
     }
 
-    /// Answers from the decisions of the sessions that have to do with the question, before any
-    /// page is asked; `None` where none of them answers it.
-    fn decisions(
+    /// The projects of this memory that a question names.
+    fn named_projects(&self, terms: &QuestionTerms, dry_run: bool) -> Result<Vec<String>> {
+        let source = if dry_run { Source::InMemory } else { Source::Refreshed };
+        let index = Index::open(self.store(), Corpus::Digests, source)?;
+        let known = index.filter_values(FilterKey::Project).into_iter();
+        let is_named = |project: &String| {
+            let of = QuestionTerms::of(project);
+            let is_asked = |one: &(String, f32)| terms.0.iter().any(|(term, _)| *term == one.0);
+            !of.0.is_empty() && of.0.iter().all(is_asked)
+        };
+        Ok(known.map(|project| project.to_string()).filter(is_named).collect())
+    }
+
+    /// Answers from the claims of one kind of the sessions that have to do with the question, and
+    /// of the core, before any page is asked; `None` where none of them answers it.
+    fn claims(
         &self,
+        kind: ClaimKind,
         question: &str,
         terms: &QuestionTerms,
         dry_run: bool,
     ) -> Result<Option<AskReport>> {
-        let is_decision = |claim: &Claim| claim.kind == ClaimKind::Decision;
-        let (found, consulted) = from_digests(self, question, &[], dry_run, |digest| {
-            let claims = digest.content.stated.iter().filter(|claim| is_decision(claim));
-            claims.map(|claim| (claim.text.clone(), claim.episode, claim.origin)).collect()
+        let named = self.named_projects(terms, dry_run)?;
+        let search = DigestSearch { question, also: &[], project: named.first(), dry_run };
+        let (mut found, mut consulted) = from_digests(self, &search, |digest| {
+            said_by(digest).into_iter().filter(|said| said.kind == Some(kind)).collect()
         })?;
-        let citations = best(terms, found);
-        let answers = terms.are_answered_by(&citations);
+        if kind == ClaimKind::Standing {
+            found.splice(..0, days::from_core(self)?.into_iter().filter(|cited| cited.standing));
+            consulted.insert(0, "core/MEMORY".into());
+        }
+        let asked = terms.without(|term| days::says_kind(kind, term));
+        let subject = asked.without_projects(&named);
+        // Whoever asks for a project's rules, and for nothing in it, asks for all of them.
+        if subject.0.is_empty() && !named.is_empty() {
+            let citations = distinct(of_projects(found, &named)).into_iter();
+            return Ok(answer_of(question, citations.take(MOST_SENTENCES).collect(), consulted));
+        }
+        let mut of_kind = Found { consulted, ..Found::default() };
+        of_kind.take(&Asked { terms: &asked, projects: named, subject }, found, Answered::Together);
+        let Found { citations, consulted, answers } = of_kind;
         Ok(answers.then(|| answer_of(question, citations, consulted)).flatten())
     }
 }
@@ -391,6 +449,17 @@ impl QuestionTerms {
         QuestionTerms(terms)
     }
 
+    /// Those that are not of a kind.
+    fn without(&self, is_so: impl Fn(&str) -> bool) -> QuestionTerms {
+        QuestionTerms(self.0.iter().filter(|(term, _)| !is_so(term)).cloned().collect())
+    }
+
+    /// Those that do not name one of some projects.
+    fn without_projects(&self, projects: &[String]) -> QuestionTerms {
+        let names: HashSet<String> = projects.iter().flat_map(|name| stems(name)).collect();
+        self.without(|term| names.contains(term))
+    }
+
     /// Which of them some words name.
     fn named_by(&self, words: &HashSet<String>) -> BTreeSet<usize> {
         (0..self.0.len()).filter(|at| words.contains(&self.0[*at].0)).collect()
@@ -424,14 +493,33 @@ impl QuestionTerms {
         named.iter().map(|at| self.0[*at].1).sum()
     }
 
-    fn are_answered_by(&self, citations: &[Citation]) -> bool {
-        let named = citations.iter().take(3).flat_map(|cited| {
+    /// Whether citations answer it, the first few together or one of them alone. A number or a
+    /// version is what is meant itself, so it has to be named.
+    fn are_answered_by(&self, citations: &[Citation], by: Answered) -> bool {
+        let named = |cited: &Citation| {
             let page = stems(&cited.page.replace(['-', '/'], " "));
-            self.named_in(cited).into_iter().chain(self.named_by(&page))
-        });
-        let all: f32 = self.0.iter().map(|(_, weight)| weight).sum();
-        !citations.is_empty() && self.weight(&named.collect()) >= ANSWERS * all
+            &self.named_in(cited) | &self.named_by(&page)
+        };
+        let first = || citations.iter().take(3).map(named);
+        let numbers =
+            (0..self.0.len()).filter(|at| self.0[*at].0.bytes().any(|byte| byte.is_ascii_digit()));
+        let numbers: BTreeSet<usize> = numbers.collect();
+        let least = ANSWERS * self.0.iter().map(|(_, weight)| weight).sum::<f32>();
+        let is_enough =
+            |named: &BTreeSet<usize>| self.weight(named) >= least && numbers.is_subset(named);
+        match by {
+            Answered::Together => !citations.is_empty() && is_enough(&first().flatten().collect()),
+            Answered::Alone => first().any(|named| is_enough(&named)),
+        }
     }
+}
+
+/// What has to answer a question: one citation by itself, or the first few together. Until the
+/// digests were asked, words that stand here and there on pages are no answer.
+#[derive(Clone, Copy)]
+enum Answered {
+    Alone,
+    Together,
 }
 
 /// Words that ask rather than say.
@@ -531,20 +619,46 @@ fn best(terms: &QuestionTerms, candidates: Vec<Citation>) -> Vec<Citation> {
             .then_with(|| a.2.text.cmp(&b.2.text))
     });
     let most = scored.first().map_or(0.0, |(score, ..)| *score);
-    let mut seen = HashSet::new();
     let mut covered: BTreeSet<usize> = BTreeSet::new();
-    let mut chosen = Vec::new();
+    let mut chosen: Vec<Citation> = Vec::new();
     for (score, named, cited) in scored {
         let adds = !named.is_subset(&covered);
         if chosen.len() < MOST_SENTENCES
             && (adds || score >= 0.6 * most)
-            && seen.insert(cited.text.clone())
+            && !chosen.iter().any(|known| says_again(&cited, known))
         {
             covered.extend(named);
             chosen.push(cited);
         }
     }
     chosen
+}
+
+/// Whether a citation says nothing but what another one of the same page says.
+fn says_again(cited: &Citation, known: &Citation) -> bool {
+    let is_same = || stems(&cited.text).is_subset(&stems(&known.text));
+    cited.text == known.text || (cited.page == known.page && is_same())
+}
+
+/// Citations without those that say again what one before them says.
+fn distinct(cited: Vec<Citation>) -> Vec<Citation> {
+    let mut kept: Vec<Citation> = Vec::with_capacity(cited.len());
+    for cited in cited {
+        let same = |known: &Citation| {
+            says_again(&Citation { page: known.page.clone(), ..cited.clone() }, known)
+        };
+        if !kept.iter().any(same) {
+            kept.push(cited);
+        }
+    }
+    kept
+}
+
+/// Those of some projects.
+fn of_projects(mut cited: Vec<Citation>, projects: &[String]) -> Vec<Citation> {
+    let is_one = |project: &str| projects.iter().any(|one| one.eq_ignore_ascii_case(project));
+    cited.retain(|cited| is_one(&cited.project) || cited.project == EVERYWHERE);
+    cited
 }
 
 /// Of two sentences that name the same, the one that is quoted comes first, and then the one that
@@ -555,48 +669,103 @@ fn preference(terms: &QuestionTerms, cited: &Citation) -> f32 {
     let subject = cited.page.rsplit('/').next().unwrap_or_default().replace('-', " ");
     let asked = |stem: &String| terms.0.iter().any(|(term, _)| term == stem);
     let on_subject = if stems(&subject).iter().all(asked) { 0.3 } else { 0.0 };
+    // What the page of a session says itself was weighed before it was written there.
+    let outcome = if cited.reference.is_some() && !cited.quoted { 0.1 } else { 0.0 };
     let explains = ["because", "so that", "instead", "rather", "is ", "must"]
         .iter()
         .any(|word| cited.text.contains(word));
-    quoted + on_subject + if explains { 0.2 } else { 0.0 }
+    quoted + on_subject + outcome + if explains { 0.2 } else { 0.0 }
 }
 
-/// A sentence of a digest, with where and by whom it was said.
-type Said = (String, EpisodeId, Origin);
+/// A sentence of a digest.
+struct Said {
+    text: String,
+    /// Where it was said, and by whom; what nobody said is the page's own.
+    episode: Option<EpisodeId>,
+    origin: Option<Origin>,
+    /// What it claims, where it is a claim.
+    kind: Option<ClaimKind>,
+}
 
-fn triggers(digest: &Digest) -> Vec<Said> {
-    let triggers = digest.content.triggers.iter();
-    triggers.map(|trigger| (trigger.sentence.clone(), trigger.episode, trigger.origin)).collect()
+/// What a digest says of its session: what it is called, what came of it, what was decided and
+/// learnt, and when to open it.
+fn said_by(digest: &Digest) -> Vec<Said> {
+    let content = &digest.content;
+    let own = |text: &str, episode| Said { text: text.into(), episode, origin: None, kind: None };
+    let mut said = vec![own(&content.title, None)];
+    said.extend(content.key_outcomes.iter().map(|outcome| {
+        let place = outcome.strip_suffix(')').and_then(|line| line.rsplit_once(" (EP_"));
+        match place.and_then(|(text, number)| Some((text, number.parse().ok()?))) {
+            Some((text, number)) => own(text, Some(EpisodeId(number))),
+            None => own(outcome, None),
+        }
+    }));
+    said.extend(content.stated.iter().map(|claim| Said {
+        text: claim.text.clone(),
+        episode: Some(claim.episode),
+        origin: Some(claim.origin),
+        kind: Some(claim.kind),
+    }));
+    // The sentence of the person's is their prompt, which asks rather than answers.
+    let triggers = content.triggers.iter().filter(|trigger| trigger.origin != Origin::User);
+    said.extend(triggers.map(|trigger| Said {
+        text: trigger.sentence.clone(),
+        episode: Some(trigger.episode),
+        origin: Some(trigger.origin),
+        kind: None,
+    }));
+    said.retain(|said| !said.text.is_empty());
+    said
+}
+
+/// What to look for in digests.
+struct DigestSearch<'q> {
+    question: &'q str,
+    also: &'q [String],
+    /// The project whose sessions are asked first.
+    project: Option<&'q String>,
+    dry_run: bool,
 }
 
 /// What the digests of sessions say, as far as `sentences` takes it from each.
 fn from_digests(
     memory: &Memory,
-    question: &str,
-    also: &[String],
-    dry_run: bool,
+    asked: &DigestSearch<'_>,
     sentences: impl Fn(&Digest) -> Vec<Said>,
 ) -> Result<(Vec<Citation>, Vec<String>)> {
-    let words = text::words(question).join(" ");
-    let query = Query::parse(&words)?;
-    let also: Vec<String> = also.iter().map(|other| text::words(other).join(" ")).collect();
-    let search = SearchRequest::default().query(query).also(also).limit(FROM_DIGESTS);
-    let search = search.dry_run(dry_run);
-    let (store, found) = (memory.store(), memory.search(search)?);
-    let (mut cited, mut consulted) = (Vec::new(), Vec::new());
-    for hit in found.hits.into_iter().filter(|hit| !hit.weak) {
-        let Ok(Some(digest)) = store.digest(&hit.session) else { continue };
-        let page = layout::link_to_digest(&hit.session);
-        for (said, episode, origin) in sentences(&digest) {
-            cited.push(Citation {
-                text: text::one_line(&said, 400),
-                page: page.clone(),
-                reference: Some(format!("{}#{episode}", hit.session)),
-                origin: Some(origin.to_string()),
-                quoted: true,
-                ..Citation::default()
-            });
+    let words = text::words(asked.question).join(" ");
+    let also: Vec<String> = asked.also.iter().map(|other| text::words(other).join(" ")).collect();
+    let mut hits = Vec::new();
+    for project in [asked.project, None].into_iter().skip(usize::from(asked.project.is_none())) {
+        let mut query = Query::parse(&words)?;
+        if let Some(project) = project {
+            query.filter(FilterKey::Project, project)?;
         }
+        let search = SearchRequest::default().query(query).also(also.clone());
+        let search = search.limit(FROM_DIGESTS).dry_run(asked.dry_run);
+        let strong = memory.search(search)?.hits.into_iter().filter(|hit| !hit.weak);
+        hits.extend(strong.map(|hit| hit.session));
+    }
+    let store = memory.store();
+    let (mut cited, mut consulted) = (Vec::new(), Vec::new());
+    for session in hits {
+        let page = layout::link_to_digest(&session);
+        let Some(digest) = store.digest(&session).ok().flatten() else { continue };
+        if consulted.contains(&page) {
+            continue;
+        }
+        cited.extend(sentences(&digest).into_iter().map(|said| Citation {
+            text: text::one_line(&plain(&said.text), 400),
+            page: page.clone(),
+            reference: Some(match said.episode {
+                Some(episode) => format!("{session}#{episode}"),
+                None => session.to_string(),
+            }),
+            origin: said.origin.map(|origin| origin.to_string()),
+            quoted: said.origin.is_some(),
+            project: digest.content.project.clone().unwrap_or_default(),
+            ..Citation::default()
+        }));
         consulted.push(page);
     }
     Ok((cited, consulted))
@@ -729,5 +898,77 @@ mod tests {
         let found = best(&terms, vec![rule, other, checks.clone()]);
         assert_eq!(found[0], checks);
         assert!(found.iter().all(|cited| cited.text != "Never stash"), "{found:?}");
+    }
+
+    fn cited(text: &str, project: &str) -> Citation {
+        Citation { text: text.into(), project: project.into(), ..Citation::default() }
+    }
+
+    fn asked<'t>(terms: &'t QuestionTerms, projects: &[&str]) -> Asked<'t> {
+        Asked::of(terms, projects.iter().map(|name| name.to_string()).collect())
+    }
+
+    #[test]
+    fn a_number_that_is_asked_for_has_to_be_named() {
+        let terms = QuestionTerms::of("is PR 1510 merged?");
+        let general = cited("Squashed branches are merged by the harbour watch", "");
+        let answer = cited("PR #1510 merged: lock the harbour log", "");
+        for (citation, answers) in [(general, false), (answer, true)] {
+            let mut found = Found::default();
+            found.take(&asked(&terms, &[]), vec![citation], Answered::Together);
+            assert_eq!(found.answers, answers, "{:?}", found.citations);
+        }
+    }
+
+    #[test]
+    fn a_project_that_is_named_is_asked_before_all() {
+        let terms = QuestionTerms::of("how is the lantern painted in tide?");
+        let own = cited("The lantern is painted blue", "tide");
+        let other = cited("The lantern is painted red, as the tide of the morning is", "reef");
+        let mut found = Found::default();
+        found.take(&asked(&terms, &["tide"]), vec![other.clone(), own.clone()], Answered::Alone);
+        assert_eq!(found.citations, [own]);
+        let mut found = Found::default();
+        found.take(&asked(&terms, &["tide"]), vec![other.clone()], Answered::Alone);
+        assert_eq!(found.citations, [other], "the name may be a word like any other");
+    }
+
+    #[test]
+    fn words_here_and_there_answer_only_once_all_was_read() {
+        let terms = QuestionTerms::of("why did the lantern publish fail?");
+        let two = || vec![cited("The lantern is blue", ""), cited("Publish fails at noon", "")];
+        let mut found = Found::default();
+        found.take(&asked(&terms, &[]), two()[..1].to_vec(), Answered::Alone);
+        assert!(!found.answers, "{:?}", found.citations);
+        found.take(&asked(&terms, &[]), two(), Answered::Together);
+        assert!(found.answers);
+    }
+
+    #[test]
+    fn a_digest_answers_with_all_that_it_says() {
+        use crate::model::digest::{Claim, Content};
+        let content = Content {
+            title: "Lock the harbour log".into(),
+            key_outcomes: vec!["PR #12 is merged (EP_003)".into(), "Boats wait".into()],
+            stated: vec![Claim {
+                kind: ClaimKind::Decision,
+                text: "Lanterns are blue".into(),
+                episode: EpisodeId(2),
+                origin: Origin::User,
+            }],
+            ..Content::default()
+        };
+        let said = said_by(&Digest::of_content("SES1_a_SP1C1", content));
+        let said: Vec<(&str, Option<EpisodeId>, Option<ClaimKind>)> =
+            said.iter().map(|said| (said.text.as_str(), said.episode, said.kind)).collect();
+        assert_eq!(
+            said,
+            [
+                ("Lock the harbour log", None, None),
+                ("PR #12 is merged", Some(EpisodeId(3)), None),
+                ("Boats wait", None, None),
+                ("Lanterns are blue", Some(EpisodeId(2)), Some(ClaimKind::Decision)),
+            ]
+        );
     }
 }

@@ -139,6 +139,11 @@ pub fn is_checks(line: &str) -> bool {
     line.starts_with(CHECKS)
 }
 
+/// Whether a line is a rule that the person gave.
+pub fn is_rule(line: &str) -> bool {
+    line[without_link(line).len()..].starts_with(&format!(" ([{}, ", Kind::Belief))
+}
+
 /// A line without the way to its core.
 pub fn without_link(line: &str) -> &str {
     line.rfind(" ([")
