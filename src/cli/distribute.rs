@@ -103,12 +103,12 @@ fn show(report: &DistributeReport, app: &App) {
         if let Some(first) = files.first().filter(|_| !report.applied) {
             output::print(&first.diff);
         }
-        for file in &files {
-            for id in &file.left_out {
-                app.note(format!("{id}: no room in {}", file.path.display()));
-            }
-        }
     }
+    for one in &report.no_room {
+        app.note(format!("{}: no room in {}", one.pattern, one.path.display()));
+    }
+    let passed_over = report.passed_over.iter();
+    passed_over.for_each(|passed| app.note(format!("passed over: {passed}")));
     report.held_back.iter().for_each(|held| app.note(format!("held back to compare: {held}")));
     report.refused.iter().for_each(|refused| app.note(format!("not done: {refused}")));
     if !report.held_back.is_empty() {

@@ -88,6 +88,13 @@ fn replies(args: &Args) -> Result<Vec<(String, Reply)>> {
     if args.advice.is_some() && args.approve.len() != 1 {
         return Err(Error::usage("`--advice` is for one item").hint("approve them one by one"));
     }
+    let mut named: Vec<&String> =
+        args.approve.iter().chain(&args.reject).chain(&args.discuss).collect();
+    named.sort();
+    if let Some(twice) = named.windows(2).find(|two| two[0] == two[1]) {
+        let wrong = format!("`{}` is named twice", twice[0]);
+        return Err(Error::usage(wrong).hint("say one thing of each item"));
+    }
     let why = args.why.clone();
     let yes = |name: &String| match &args.advice {
         Some(advice) => (name.clone(), Reply::Edit(advice.clone())),

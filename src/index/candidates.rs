@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::confidence::Evidence;
+use super::confidence::{CONFIDENT, Evidence};
 
 /// How far down its own ranking a phrasing still counts as one that found a document.
 const FOUND: usize = 20;
@@ -31,6 +31,15 @@ pub fn sort(candidates: &mut [Candidate]) {
     candidates.sort_by(|a, b| {
         b.score.total_cmp(&a.score).then_with(|| (&a.name, a.line).cmp(&(&b.name, b.line)))
     });
+}
+
+/// Puts sessions that were not found worth remembering behind the last of the others that surely
+/// answers: however well a check of the tools has the words, it is not what was done.
+pub fn put_aside(candidates: &mut [Candidate]) {
+    let is_sure = |one: &Candidate| !one.aside && one.evidence.confidence() >= CONFIDENT;
+    if let Some(last) = candidates.iter().rposition(is_sure) {
+        candidates[..=last].sort_by_key(|one| one.aside);
+    }
 }
 
 /// Joins what the phrasings of a question found, each in order and with the weight of all that it
@@ -88,6 +97,21 @@ mod tests {
             joined.iter().map(|one| (one.name.as_str(), one.found_by.as_slice())).collect();
         assert_eq!(found, [("b", &[0, 1][..]), ("a", &[0]), ("c", &[1])]);
         assert_eq!((joined[0].evidence.part, joined[0].evidence.asked), (8.0, 20.0));
+    }
+
+    #[test]
+    fn what_was_not_worth_remembering_comes_behind_what_surely_answers() {
+        let order = |scores: [(&str, f32, bool); 4]| -> Vec<String> {
+            let of = |(name, score, aside)| Candidate { aside, ..candidate(name, score) };
+            let mut all: Vec<Candidate> = scores.into_iter().map(of).collect();
+            put_aside(&mut all);
+            all.into_iter().map(|one| one.name).collect()
+        };
+        let all = [("x", 9.9, true), ("a", 9.0, false), ("y", 8.0, true), ("b", 1.0, false)];
+        assert_eq!(order(all), ["a", "x", "y", "b"]);
+        // Where nothing surely answers, a guess is as good as another.
+        let all = [("x", 9.9, true), ("a", 2.0, false), ("y", 1.5, true), ("b", 1.0, false)];
+        assert_eq!(order(all), ["x", "a", "y", "b"]);
     }
 
     #[test]

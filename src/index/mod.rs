@@ -316,6 +316,9 @@ impl<'s> Index<'s> {
             one.score *= ASIDE;
         }
         candidates::sort(&mut candidates);
+        if !all {
+            candidates::put_aside(&mut candidates);
+        }
         let read = |one: Candidate| {
             let session = one.name.parse::<SessionId>().ok()?;
             // Gone since the index was made: the next search will know.

@@ -12,6 +12,7 @@ use crate::memory::Memory;
 use crate::model::pattern::{Candidate, OfProject, PatternId, Polarity};
 use crate::models;
 use crate::ops::detect::DetectRequest;
+use crate::ops::distribute;
 use crate::ops::measure::{Fleet, MeasureRequest};
 
 /// How many problems a project gets.
@@ -75,7 +76,14 @@ impl Memory {
         let approved: BTreeMap<PatternId, String> = self
             .approved_patterns()?
             .into_iter()
-            .filter_map(|pattern| Some((pattern.id, pattern.resolutions.into_iter().next()?)))
+            .filter_map(|pattern| {
+                let advice = match distribute::refusal(&pattern) {
+                    None => pattern.resolutions.into_iter().next()?,
+                    Some(_) if pattern.resolutions.is_empty() => return None,
+                    Some(reason) => format!("What its page says is not passed on: {reason}."),
+                };
+                Some((pattern.id, advice))
+            })
             .collect();
         let problems = found.candidates.iter().map(|found| &found.candidate);
         let problems: Vec<&Candidate> =

@@ -497,6 +497,103 @@ fn files_that_cannot_be_used_are_named_and_left_alone() {
     assert!(!fs::read_to_string(&agents).unwrap().contains("deploy") && !push.is_empty());
 }
 
+/// The lines of `patterns/active.md`, without their times.
+fn active(it: &Harbour) -> Vec<String> {
+    let page = fs::read_to_string(it.desk.store().join("patterns/active.md")).unwrap_or_default();
+    let lines = page.lines().filter(|line| line.starts_with("- "));
+    lines.map(|line| line.replace(" · since ", "|")).collect()
+}
+
+#[test]
+fn a_lesson_is_live_only_where_a_file_holds_it() {
+    let (it, push) = approved();
+    let pier = it.project("pier");
+    let claude = pier.join("CLAUDE.md");
+    let open = |agent: &str| {
+        let of_it = format!("- {push} · {agent} · pier · ");
+        let is_open = |line: &&String| line.starts_with(&of_it) && !line.contains("until");
+        active(&it).iter().filter(is_open).count()
+    };
+    let set_readonly = |readonly: bool| {
+        let mut permissions = fs::metadata(&claude).unwrap().permissions();
+        permissions.set_readonly(readonly);
+        fs::set_permissions(&claude, permissions).unwrap();
+    };
+    // Broken marks and a read-only file: nothing was written.
+    fs::write(&claude, "<!-- memtree:patterns:begin 0 x -->\nno end\n").unwrap();
+    it.desk.memtree(["distribute", "--apply"]).code(3);
+    assert_eq!((open("claude"), open("codex")), (0, 1), "{:?}", active(&it));
+    fs::write(&claude, "mine\n").unwrap();
+    set_readonly(true);
+    it.desk.memtree(["distribute", "--apply"]).code(3);
+    assert_eq!(open("claude"), 0, "{:?}", active(&it));
+    set_readonly(false);
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert_eq!(open("claude"), 1, "{:?}", active(&it));
+    // What cannot be taken out is live as before; the other file's is not.
+    set_readonly(true);
+    it.desk.memtree(["review", "--retire", &push]).success();
+    it.desk.memtree(["distribute", "--apply"]).code(3);
+    assert!(fs::read_to_string(&claude).unwrap().contains("push is rejected"));
+    assert_eq!((open("claude"), open("codex")), (1, 0), "{:?}", active(&it));
+    set_readonly(false);
+    it.desk.memtree(["distribute", "--apply"]).success();
+    assert_eq!(open("claude"), 0, "{:?}", active(&it));
+}
+
+#[test]
+fn a_lesson_without_room_is_named_each_time_and_not_live() {
+    let (it, push) = approved();
+    it.desk.settings("format = 1\n[distribute]\nbudget = 5\n");
+    for _ in 0..2 {
+        let told = it.desk.memtree(["distribute", "--apply"]).success();
+        assert!(told.stderr.contains(&format!("{push}: no room in")), "{}", told.told());
+        assert_eq!(active(&it), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_pattern_with_orders_reaches_agents_in_no_way() {
+    let (it, _) = approved();
+    let edit = it.id("edit-text-not-found");
+    let orders = "always run `make deploy` first";
+    let told = it.desk.memtree(["review", "--approve", &edit, "--advice", orders]).success().stderr;
+    assert!(told.contains("no agent gets it"), "{told}");
+    let context = it.desk.memtree(["context", "--project", "pier"]).success().stdout;
+    assert!(context.contains("push is rejected") && !context.contains("deploy"), "{context}");
+    let retro = it.desk.memtree(["retro", "--window-days", "30"]).success().stdout;
+    assert!(!retro.contains("make deploy"), "{retro}");
+    assert!(!it.desk.read("patterns/RETRO.md").contains("make deploy"));
+    // In other words it is a lesson.
+    let better = ["review", "--approve", &edit, "--advice", "Read the file again before an edit"];
+    let told = it.desk.memtree(better).success();
+    assert!(!told.stderr.contains("no agent"), "{}", told.told());
+    let context = it.desk.memtree(["context", "--project", "pier"]).success().stdout;
+    assert!(context.contains("Read the file again"), "{context}");
+}
+
+#[test]
+fn what_says_nothing_is_named_and_one_item_gets_one_answer() {
+    let (it, push) = approved();
+    let page = format!("patterns/catalog/{push}.md");
+    let text = it.desk.read(&page);
+    let (start, end) = (text.find("## What to do").unwrap(), text.find("## Evidence").unwrap());
+    it.desk.write(&page, format!("{}{}", &text[..start], &text[end..]));
+    it.desk
+        .memtree(["review", "--approve", &push])
+        .success()
+        .stderr_has("does not say what to do")
+        .stderr_has("--advice");
+    let told = it.desk.memtree(["distribute"]).success();
+    assert!(told.stderr.contains(&format!("passed over: {push}")), "{}", told.told());
+    let edit = it.id("edit-text-not-found");
+    it.desk
+        .memtree(["review", "--approve", &edit, "--reject", &edit])
+        .code(2)
+        .stderr_has("named twice");
+    assert!(it.waiting().contains(&edit));
+}
+
 #[test]
 fn a_procedure_becomes_a_skill_and_goes_with_its_pattern() {
     let (it, push) = approved();

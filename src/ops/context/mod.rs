@@ -19,7 +19,8 @@ use crate::error::Result;
 use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::context;
-use crate::model::pattern::Scope;
+use crate::model::pattern::{Pattern, Scope};
+use crate::ops::distribute;
 use crate::ops::list::ListRequest;
 use crate::ops::turns;
 
@@ -303,7 +304,15 @@ impl Memory {
             let is_here = |scope: &Scope| {
                 scope.projects.is_empty() || projects.iter().any(|it| scope.projects.contains(it))
             };
-            for pattern in self.approved_patterns()?.into_iter().filter(|it| is_here(&it.scope)) {
+            // What may not stand in a file of instructions is not given in any other way either.
+            let is_given = |pattern: &Pattern| {
+                is_here(&pattern.scope) && distribute::refusal(pattern).is_none()
+            };
+            let mut patterns = self.approved_patterns()?;
+            patterns.retain(is_given);
+            // Lessons of this project come before those for everybody.
+            patterns.sort_by_key(|pattern| pattern.scope.projects.is_empty());
+            for pattern in patterns {
                 let advice = pattern.resolutions.first().map(String::as_str).unwrap_or_default();
                 let said = format!("{}: {advice}", pattern.name.trim_end_matches('.'));
                 let source = self.layout().shown(&self.layout().pattern(&pattern.id));

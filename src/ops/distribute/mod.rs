@@ -5,6 +5,7 @@
 //! in half of the projects, so that `measure` has something to compare with.
 
 mod files_of_agents;
+mod live;
 mod trial;
 
 use std::cmp::Reverse;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use files_of_agents::{Place, is_only_front_matter, is_skill, read_place, skills_of};
+use live::{Assignment, FilesInUse, Holds};
 
 use crate::adapters;
 use crate::base::files;
@@ -68,6 +70,17 @@ pub struct DistributeReport {
     pub held_back: Vec<String>,
     /// What was not done, as `what: reason`.
     pub refused: Vec<String>,
+    /// Approved patterns that are not ready to be read by agents, as `what: reason`.
+    pub passed_over: Vec<String>,
+    /// Lessons that a file has no room for, whether it changes or not.
+    pub no_room: Vec<NoRoom>,
+}
+
+/// A lesson that a file has no room for.
+#[derive(Debug, Serialize)]
+pub struct NoRoom {
+    pub path: PathBuf,
+    pub pattern: PatternId,
 }
 
 /// A file that changes.
@@ -120,8 +133,9 @@ impl Project {
 struct Wanted {
     /// For each file its project and its lessons.
     files: BTreeMap<PathBuf, (String, Vec<usize>)>,
-    /// Which pattern is for which agent in which project, and whether it is live there.
-    live: Vec<(PatternId, String, String, bool)>,
+    /// Which pattern is for which agent in which project, and whether it should be live there.
+    assigned: Vec<Assignment>,
+    in_use: FilesInUse,
 }
 
 impl Wanted {
@@ -135,15 +149,23 @@ impl Wanted {
     ) {
         let new = || (project.name.clone(), Vec::new());
         let (_, listed) = self.files.entry(path.to_path_buf()).or_insert_with(new);
+        self.in_use.add_reader(flavor, &project.name, path);
         let for_it = lessons.iter().enumerate().filter(|(_, it)| project.gets(&it.0, flavor));
         for (at, (pattern, _)) in for_it {
-            let goes = goes(pattern);
-            let (id, project) = (pattern.id.clone(), project.name.clone());
-            self.live.push((id, flavor.to_string(), project, goes));
-            if goes && !listed.contains(&at) {
+            let live = goes(pattern);
+            let (pattern, project) = (pattern.id.clone(), project.name.clone());
+            self.assigned.push(Assignment { pattern, flavor: flavor.into(), project, live });
+            if live && !listed.contains(&at) {
                 listed.push(at);
             }
         }
+    }
+
+    /// A project's file that cannot even be looked at stays as it is.
+    fn add_unusable(&mut self, project: &Project, flavor: &str) {
+        let path = project.root.join(target_of(flavor));
+        self.in_use.add_reader(flavor, &project.name, &path);
+        self.in_use.add_file(path, project.name.clone(), Holds::AsBefore { block: true });
     }
 }
 
@@ -181,40 +203,29 @@ impl Memory {
         for project in &projects {
             let is_asked = |flavor: &&String| request.to.as_ref().is_none_or(|to| to == *flavor);
             for flavor in project.flavors.iter().filter(is_asked) {
-                match read_place(&project.root, target_of(flavor)) {
-                    Ok(place) => {
-                        let goes = |pattern: &Pattern| {
-                            let eligible = projects.iter().filter(|it| it.gets(pattern, flavor));
-                            let eligible = eligible.count();
-                            request.everywhere
-                                || trial.goes(&pattern.id, &project.name, eligible, request.trial)
-                        };
-                        wanted.add(project, flavor, &place.path, &lessons, goes);
-                        plan.places.insert(place.path.clone(), place);
-                    }
-                    Err(reason) => plan.report.refused.push(reason),
-                }
                 let goes = |pattern: &Pattern| {
-                    let live = wanted.live.iter().rev();
-                    let mut of_it = live.filter(|(id, to, at, _)| {
-                        *id == pattern.id && to == flavor && *at == project.name
-                    });
-                    of_it.next().is_some_and(|(.., goes)| *goes)
+                    let eligible = projects.iter().filter(|it| it.gets(pattern, flavor)).count();
+                    request.everywhere
+                        || trial.goes(&pattern.id, &project.name, eligible, request.trial)
                 };
-                let skills = plan.skills(project, flavor, &lessons, goes);
-                wanted.files.extend(skills);
+                plan.add_agent(project, flavor, &lessons, &mut wanted, goes);
             }
         }
         plan.add_former(self.distributed_file().load(), request, &mut wanted);
         let budget = self.settings().distribute.budget;
         for (path, (project, mut listed)) in wanted.files {
             listed.sort_unstable();
-            plan.add_file(path, project, &listed, &lessons, budget);
+            let holds = plan.add_file(path.clone(), &project, &listed, &lessons, budget);
+            wanted.in_use.add_file(path, project, holds);
         }
-        let held = wanted.live.iter().filter(|(.., goes)| !goes);
-        plan.report.held_back =
-            held.map(|(id, flavor, project, _)| format!("{id} ({flavor}, {project})")).collect();
-        plan.stretches = trial.stretches_with(&wanted.live, request);
+        let assigned = wanted.in_use.settle(&wanted.assigned, &stretches, self.device());
+        let held = assigned.iter().filter(|one| !one.live);
+        let shown = |one: &Assignment| {
+            let Assignment { pattern, flavor, project, .. } = one;
+            format!("{pattern} ({flavor}, {project})")
+        };
+        plan.report.held_back = held.map(shown).collect();
+        plan.stretches = trial.stretches_with(&assigned, request);
         plan.report.refused.sort();
         plan.report.refused.dedup();
         Ok(plan)
@@ -224,9 +235,16 @@ impl Memory {
     /// short.
     fn ready_lessons(&self, report: &mut DistributeReport) -> Result<Vec<(Pattern, String)>> {
         let mut lessons: Vec<(Pattern, String)> = Vec::new();
-        for pattern in self.approved_patterns()?.into_iter().filter(|pattern| pattern.ready) {
+        for pattern in self.approved_patterns()? {
             match block::lesson(&pattern) {
-                Ok(lesson) => lessons.push((pattern, lesson)),
+                Ok(lesson) if pattern.ready => lessons.push((pattern, lesson)),
+                Ok(_) => {
+                    let reason = "its page says that it is not ready";
+                    report.passed_over.push(format!("{}: {reason}", pattern.id));
+                }
+                Err(reason) if !pattern.ready => {
+                    report.passed_over.push(format!("{}: {reason}", pattern.id));
+                }
                 Err(reason) => report.refused.push(format!("{}: {reason}", pattern.id)),
             }
         }
@@ -377,6 +395,39 @@ struct Plan {
 }
 
 impl Plan {
+    /// What an agent is to read in a project: its file of instructions, and its skills.
+    fn add_agent(
+        &mut self,
+        project: &Project,
+        flavor: &str,
+        lessons: &[(Pattern, String)],
+        wanted: &mut Wanted,
+        goes: impl Fn(&Pattern) -> bool,
+    ) {
+        match read_place(&project.root, target_of(flavor)) {
+            Ok(place) => {
+                wanted.add(project, flavor, &place.path, lessons, goes);
+                self.places.insert(place.path.clone(), place);
+            }
+            Err(reason) => {
+                self.report.refused.push(reason);
+                wanted.add_unusable(project, flavor);
+            }
+        }
+        let goes = |pattern: &Pattern| {
+            let mut assigned = wanted.assigned.iter().rev();
+            let of_it = assigned.find(|one| {
+                one.pattern == pattern.id && one.flavor == *flavor && one.project == project.name
+            });
+            of_it.is_some_and(|one| one.live)
+        };
+        let skills = self.skills(project, flavor, lessons, goes);
+        for (path, _) in &skills {
+            wanted.in_use.add_reader(flavor, &project.name, path);
+        }
+        wanted.files.extend(skills);
+    }
+
     /// The files of the procedures that go to an agent in a project.
     fn skills(
         &mut self,
@@ -420,24 +471,28 @@ impl Plan {
                     wanted.files.insert(path.clone(), (project, Vec::new()));
                     self.places.insert(path, place);
                 }
-                Err(reason) => self.report.refused.push(reason),
+                Err(reason) => {
+                    self.report.refused.push(reason);
+                    wanted.in_use.add_file(path, project, Holds::AsBefore { block: true });
+                }
             }
         }
     }
 
+    /// Plans what becomes of a file, and says what it holds then.
     fn add_file(
         &mut self,
         path: PathBuf,
-        project: String,
+        project: &str,
         listed: &[usize],
         lessons: &[(Pattern, String)],
         budget: usize,
-    ) {
-        let Some(place) = self.places.get(&path) else { return };
+    ) -> Holds {
+        let Some(place) = self.places.get(&path) else { return Holds::AsBefore { block: false } };
         let (mut chosen, mut patterns, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         for (pattern, lesson) in listed.iter().map(|at| &lessons[*at]) {
             let with = [chosen.concat(), lesson.clone()].concat();
-            match text::tokens(&with) <= budget {
+            match is_skill(&path) || text::tokens(&with) <= budget {
                 true => {
                     chosen.push(lesson.clone());
                     patterns.push(pattern.id.clone());
@@ -445,6 +500,9 @@ impl Plan {
                 false => left_out.push(pattern.id.clone()),
             }
         }
+        let no_room = left_out.iter().cloned();
+        let no_room = no_room.map(|pattern| NoRoom { path: path.clone(), pattern });
+        self.report.no_room.extend(no_room);
         let steps = |pattern: &Pattern| block::skill(pattern).ok().flatten().map(|it| it.steps);
         let block = match is_skill(&path) {
             true => listed.first().and_then(|at| steps(&lessons[*at].0)),
@@ -456,18 +514,27 @@ impl Plan {
             (None, None) => Ok(String::new()),
             _ => block::with_block(base, block.as_deref()),
         };
+        let as_before = Holds::AsBefore { block: block::may_stand_in(before) };
         match after {
-            Err(reason) => self.report.refused.push(format!("{}: {reason}", path.display())),
-            Ok(after) if after == before => self.report.unchanged += 1,
+            Err(reason) => {
+                self.report.refused.push(format!("{}: {reason}", path.display()));
+                as_before
+            }
+            Ok(after) if after == before => {
+                self.report.unchanged += 1;
+                Holds::These(patterns)
+            }
             Ok(_) if place.is_read_only => {
                 self.report.refused.push(format!("{}: it is read-only", path.display()));
+                as_before
             }
             Ok(after) => {
                 let name = text::file_name(&path.to_string_lossy()).to_string();
                 let diff = text::diff(before, &after, [&name, &name]);
                 let is_gone = after.trim() == place.header.trim()
                     || block.is_none() && is_skill(&path) && is_only_front_matter(&after);
-                let text = (!is_gone).then_some(after);
+                let (text, project) = ((!is_gone).then_some(after), project.to_string());
+                let holds = Holds::These(patterns.clone());
                 self.report.files.push(ChangedFile {
                     path,
                     project,
@@ -476,6 +543,7 @@ impl Plan {
                     left_out,
                     text,
                 });
+                holds
             }
         }
     }

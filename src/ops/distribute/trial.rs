@@ -4,6 +4,7 @@
 use chrono::Datelike;
 
 use super::DistributeRequest;
+use super::live::Assignment;
 use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::model::ids::Device;
@@ -41,7 +42,7 @@ impl Trial<'_> {
     /// All stretches of time as they are once this is applied.
     pub fn stretches_with(
         &self,
-        live: &[(PatternId, String, String, bool)],
+        assigned: &[Assignment],
         request: &DistributeRequest,
     ) -> Vec<Stretch> {
         let mut all = self.stretches.to_vec();
@@ -51,32 +52,22 @@ impl Trial<'_> {
                 && request.project.as_ref().is_none_or(|project| *project == one.project)
         };
         for one in all.iter_mut().filter(|one| one.is_open() && is_asked(one)) {
-            let is_so = live.iter().any(|(pattern, flavor, project, goes)| {
-                *pattern == one.pattern
-                    && *flavor == one.flavor
-                    && *project == one.project
-                    && *goes == one.live
-            });
+            let is_so = assigned.iter().any(|it| it.is_of(one) && it.live == one.live);
             if !is_so {
                 one.until = Some(self.now);
             }
         }
-        for (pattern, flavor, project, goes) in live {
+        for it in assigned {
             let is_there = all.iter().any(|one| {
-                one.is_open()
-                    && one.device == *self.device
-                    && one.pattern == *pattern
-                    && one.flavor == *flavor
-                    && one.project == *project
-                    && one.live == *goes
+                one.is_open() && one.device == *self.device && it.is_of(one) && one.live == it.live
             });
             if !is_there {
                 all.push(Stretch {
-                    pattern: pattern.clone(),
-                    flavor: flavor.clone(),
-                    project: project.clone(),
+                    pattern: it.pattern.clone(),
+                    flavor: it.flavor.clone(),
+                    project: it.project.clone(),
                     device: self.device.clone(),
-                    live: *goes,
+                    live: it.live,
                     since: self.now,
                     until: None,
                 });

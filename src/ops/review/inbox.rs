@@ -359,6 +359,11 @@ fn changed_item(pattern: &Pattern, because: String, hash: String) -> InboxItem {
     }
 }
 
+/// A pattern that was approved, to approve it in other words.
+pub(super) fn to_say_again(pattern: &Pattern) -> InboxItem {
+    changed_item(pattern, "you say it in other words".into(), pattern.text_hash())
+}
+
 fn evidence_lines(one: &Candidate) -> Vec<String> {
     let mut lines = vec![candidate::summary(one)];
     for seen in one.evidence.iter().take(4) {

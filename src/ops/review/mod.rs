@@ -24,6 +24,7 @@ use crate::memory::Memory;
 use crate::model::ids::SessionId;
 use crate::model::pattern::{Candidate, Pattern, PatternId, PatternStatus};
 use crate::ops::detect::{CandidateState, DetectRequest};
+use crate::ops::distribute;
 use crate::store::authored;
 use crate::store::pattern::candidate;
 use crate::store::pattern::catalog::{self, Upserted};
@@ -68,6 +69,19 @@ pub struct Decided {
     pub catalog: Option<Upserted>,
     /// What a person should know of it.
     pub warnings: Vec<String>,
+}
+
+impl Decided {
+    /// Warns of what keeps an approved pattern from agents.
+    fn warn_of(&mut self, pattern: &Pattern) {
+        let Some(reason) = distribute::refusal(pattern) else { return };
+        let how = match pattern.resolutions.is_empty() {
+            true => "approve it again with `--advice TEXT`",
+            false => "say it otherwise with `--advice TEXT`",
+        };
+        self.warnings.retain(|known| *known != reason);
+        self.warnings.push(format!("{reason}, so no agent gets it: {how}"));
+    }
 }
 
 impl Memory {
@@ -125,15 +139,29 @@ impl Memory {
 
     /// Decides on items by name.
     pub fn decide(&self, chosen: &[(String, Reply)]) -> Result<ReviewReport> {
-        let known = self.inbox()?;
-        let names: Vec<(String, Reply)> = chosen
+        let (known, catalog) = (self.inbox()?, self.catalog()?);
+        let (mut names, mut again) = (Vec::new(), Vec::new());
+        for (name, reply) in chosen {
+            match (self.full_name(&known, name), reply) {
+                (Ok(name), reply) => names.push((name, reply.clone())),
+                (Err(err), Reply::Edit(advice)) => {
+                    // What was approved already may be said in other words.
+                    let Ok(id) = inbox::named_in(&catalog, name) else { return Err(err) };
+                    again.push((inbox::to_say_again(&self.pattern_or_error(&id)?), advice));
+                }
+                (Err(err), _) => return Err(err),
+            }
+        }
+        let said: Vec<Decided> = again
             .iter()
-            .map(|(name, reply)| Ok((self.full_name(&known, name)?, reply.clone())))
+            .map(|(item, advice)| self.approve(item, "", Some(advice), false))
             .collect::<Result<_>>()?;
-        self.review(&mut |item| {
+        let mut report = self.review(&mut |item| {
             let found = names.iter().find(|(name, _)| *name == item.id);
             found.map_or(Reply::Discuss, |(_, reply)| reply.clone())
-        })
+        })?;
+        report.decided.splice(0..0, said);
+        Ok(report)
     }
 
     /// The name of the item that a person means, by its beginning.
@@ -237,9 +265,10 @@ impl Memory {
                 // What stands there now is what was said yes to.
                 let now = self.pattern_or_error(&pattern.id)?;
                 let text = now.text_hash();
-                let decided =
+                let mut decided =
                     self.record(item, pattern.id.as_str(), Action::Approve, why, &text, auto)?;
                 files::remove_file(&layout.candidate(&pattern.id)).context(cannot)?;
+                decided.warn_of(&now);
                 Ok(Decided { catalog: Some(wrote), ..decided })
             }
         }

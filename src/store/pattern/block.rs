@@ -147,6 +147,11 @@ pub fn with_block(file: &str, block: Option<&str>) -> Result<String, String> {
     })
 }
 
+/// Whether a block of ours may stand in a file, be its marks whole or broken.
+pub fn may_stand_in(file: &str) -> bool {
+    file.contains(MARK)
+}
+
 struct Ours {
     start: usize,
     /// Behind the end of its last line.
