@@ -21,6 +21,8 @@ use crate::model::session::{EventKind, EventSink, Head, Log, ModelUsage, Role};
 /// GitHub Copilot CLI.
 pub struct Copilot;
 
+/// The latest format that was seen.
+const FORMAT: u64 = 1;
 const EVENTS: &str = "events.jsonl";
 const WORKSPACE: &str = "workspace.yaml";
 
@@ -72,11 +74,15 @@ impl Adapter for Copilot {
         for (model, output) in reader.open_output {
             out.usage(&model).output += output;
         }
-        if out.head.title.is_none()
-            && let Some(workspace) = log.files.iter().find(|file| file.name == Path::new(WORKSPACE))
+        if let Some(workspace) = log.files.iter().find(|file| file.name == Path::new(WORKSPACE))
             && let Ok(text) = files::read_to_string(&workspace.path)
         {
-            out.head.title = field(&text, "name").or_else(|| field(&text, "summary"));
+            let name = field(&text, "name");
+            out.head.titled_by_person =
+                name.is_some() && field(&text, "user_named").is_some_and(|named| named == "true");
+            if out.head.titled_by_person || out.head.title.is_none() {
+                out.head.title = name.or_else(|| field(&text, "summary"));
+            }
         }
         Ok(out.head)
     }
@@ -129,6 +135,8 @@ wire_types! {
     #[serde(rename_all = "camelCase")]
     struct WireData<'a> {
         copilot_version: Text<'a>,
+        /// The format's.
+        version: Count,
         selected_model: Text<'a>,
         new_model: Text<'a>,
         context: Option<WireContext>,
@@ -207,7 +215,10 @@ impl Dialect for SessionEvents {
         let agent = line.agent_id.owned().or_else(|| data.parent_tool_call_id.owned());
         out.context.agent = agent.map(Into::into);
         match kind {
-            "session.start" | "session.resume" => self.started(data, &mut out.head),
+            "session.start" | "session.resume" => {
+                out.note_newer_record(data.version.0, FORMAT);
+                self.started(data, &mut out.head);
+            }
             "user.message" => self.prompt(data, out)?,
             "assistant.message" => self.assistant(data, out)?,
             "assistant.turn_end" if self.finished && out.context.agent.is_none() => {

@@ -219,8 +219,11 @@ fn told_part(kind: &str, data: WireData, out: &mut Transcript) -> Result<()> {
             out.result(data.tool_call_id.0, content, data.is_error == Some(true), exit_code)
         }
         "shell_command" => {
-            let code = data.exit_code.as_str();
-            out.lifecycle(format!("the person ran `{}` (exit code {code})", data.command.trim()))
+            // The person ran a command beside the agent.
+            let id = format!("shell-{}", out.context.position.line);
+            out.own_command(id.as_str().into(), &data.command)?;
+            let output = Content { text: data.output.0, images: 0 };
+            out.result(id.into(), output, false, data.exit_code.parse().ok())
         }
         "finish" => match data.reason.as_str() {
             "end_turn" => out.completion(),

@@ -155,10 +155,8 @@ fn start(record: WireRecord, out: &mut Transcript) -> Result<()> {
     out.head.title = title.filter(|title| title != "New Session");
     if record.version.contains('.') {
         record.version.replace(&mut out.head.version);
-    } else if record.version.parse().is_ok_and(|format: u64| format > FORMAT) {
-        let (at, format) = (out.context.position, record.version.as_str());
-        let reason = format!("written in format {format}, which is newer than {FORMAT}");
-        out.skip(at.file as usize, at.line, reason);
+    } else {
+        out.note_newer_record(record.version.parse().unwrap_or_default(), FORMAT);
     }
     if let Some(caller) = record.calling_session_id.owned() {
         out.head.parent = Some(caller);

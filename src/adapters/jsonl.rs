@@ -78,6 +78,7 @@ impl<R: Read> Lines<R> {
                 self.start = searched + at + 1;
                 self.number += 1;
                 let bytes = without_carriage_return(&self.buffer[line]);
+                let bytes = if self.number == 1 { without_mark(bytes) } else { bytes };
                 return Ok(Some((self.number, Line::Bytes { bytes, last: false })));
             }
             searched = self.end;
@@ -102,6 +103,7 @@ impl<R: Read> Lines<R> {
                 self.start = self.end;
                 self.number += 1;
                 let bytes = &self.buffer[line];
+                let bytes = if self.number == 1 { without_mark(bytes) } else { bytes };
                 return Ok(Some((self.number, Line::Bytes { bytes, last: true })));
             }
         }
@@ -141,6 +143,11 @@ impl<R: Read> Lines<R> {
             }
         }
     }
+}
+
+/// The first line without the mark that some editors put before UTF-8.
+fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
 fn without_carriage_return(line: &[u8]) -> &[u8] {

@@ -66,7 +66,7 @@ impl Adapter for Kiro {
             latest.tell(&mut out)?;
         } else {
             let ended = describe(&mut out)?;
-            let mut messages = Messages { ended };
+            let mut messages = Messages { ended, format: FORMAT };
             for file in lines {
                 out.read_file(&mut messages, file)?;
             }
@@ -164,6 +164,7 @@ wire_types! {
     }
 
     struct WireLine<'a> {
+        version: Text<'a>,
         kind: Text<'a>,
         data: WireMessage<'a>,
     }
@@ -318,12 +319,20 @@ fn describe(out: &mut Transcript) -> Result<HashMap<String, Timestamp>> {
 struct Messages {
     /// When a turn ended, by its last message.
     ended: HashMap<String, Timestamp>,
+    /// The latest format of a line, so far.
+    format: u64,
 }
+
+/// The latest format of lines that was seen: each says `v1`.
+const FORMAT: u64 = 1;
 
 impl Dialect for Messages {
     type Record<'a> = WireLine<'a>;
 
     fn record(&mut self, line: WireLine, out: &mut Transcript) -> Result<()> {
+        let format = line.version.trim_start_matches('v').parse().unwrap_or_default();
+        out.note_newer_record(format, self.format);
+        self.format = self.format.max(format);
         let message = line.data;
         out.context.at = message.meta.timestamp.seconds();
         match line.kind.as_str() {

@@ -88,8 +88,8 @@ pub const ALL: &[&dyn Adapter] = &[
     &kimi::Kimi,
     &antigravity::Antigravity,
     &omp::OhMyPi,
-    &pi::Pi,
     &openclaw::OpenClaw,
+    &pi::Pi,
     &claude::Claude,
     &qwen::Qwen,
     &gemini::Gemini,
@@ -250,21 +250,24 @@ pub fn recognize(file: &Path) -> std::io::Result<Option<(&'static dyn Adapter, I
             return Ok(Some((*adapter, identity)));
         }
     }
-    refuse_utf16(file)?;
+    refuse_unreadable(file)?;
     Ok(None)
 }
 
-/// Names a log that somebody saved in UTF-16; no agent writes it, and nothing could be read of it.
-fn refuse_utf16(file: &Path) -> std::io::Result<()> {
+/// Names a log of which nothing can be read: one that somebody saved in UTF-16, which no agent
+/// writes, or one that the disk lost and left NUL bytes in its place.
+fn refuse_unreadable(file: &Path) -> std::io::Result<()> {
     let is_log = file.extension().is_some_and(|end| end == "jsonl" || end == "json");
-    let has_mark = |bytes: Vec<u8>| bytes == [0xff, 0xfe] || bytes == [0xfe, 0xff];
-    match is_log && shared::first_bytes(file, 2).is_ok_and(has_mark) {
-        true => Err(std::io::Error::new(
-            std::io::ErrorKind::InvalidData,
-            "a log in UTF-16: save it as UTF-8 to have it read",
-        )),
-        false => Ok(()),
-    }
+    let head = if is_log { shared::first_bytes(file, 512).unwrap_or_default() } else { Vec::new() };
+    let reason = match head.as_slice() {
+        [] => return Ok(()),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "a log in UTF-16: save it as UTF-8 to have it read",
+        bytes if bytes.iter().all(|byte| *byte == 0) => {
+            "nothing but NUL bytes, at least where it begins: what was written there is lost"
+        }
+        _ => return Ok(()),
+    };
+    Err(std::io::Error::new(std::io::ErrorKind::InvalidData, reason))
 }
 
 /// Asks every adapter in turn whether many of its sessions lie in a file, and opens it.

@@ -71,7 +71,6 @@ const KINDS: &[(&str, &[&str])] = &[
             "bridge-session",
             "content-replacement",
             "continued-in",
-            "cost-state",
             "file-history-delta",
             "file-history-snapshot",
             "fork-context-ref",

@@ -1,21 +1,21 @@
 //! OpenClaw: since 2026.9 one database for each of its agents, `agents/<agent>/agent/*.sqlite`
-//! (seen in 2026.9.6). Before it kept logs like Pi's, which are read as Pi's.
+//! (seen in 2026.9.6). Before it kept logs like Pi's, `agents/<agent>/sessions/<id>.jsonl`.
 //!
 //! `transcript_events` has the entries of Pi's format, one per row, long ones packed with zstd.
 //! Tables with keys (`auth_profile_store` and its like) are never asked for. A subagent is a
 //! session of its own that names the key of the one that started it (by its schema, not seen).
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::pi::{Entries, LatestMessage};
+use super::pi::{self, Entries, LatestMessage, Pi};
 use super::rows::WireRow;
 use super::schema::{Schema, Table};
 use super::transcript::{Dialect, NoEvents, Transcript};
 use super::wire::{Text, wire_types};
-use super::{Adapter, Places, rows};
+use super::{Adapter, Identity, Places, rows};
 use crate::error::Result;
 use crate::model::session::{BegunBy, EventSink, Head, Log};
 
@@ -28,7 +28,25 @@ impl Adapter for OpenClaw {
     }
 
     fn roots(&self, places: &Places) -> Vec<PathBuf> {
-        vec![places.folder("OPENCLAW_STATE_DIR", ".openclaw").join("agents")]
+        let own = places.folder("OPENCLAW_STATE_DIR", ".openclaw").join("agents");
+        std::iter::once(own)
+            .chain(OTHER_NAMES.iter().map(|folder| places.home.join(folder)))
+            .collect()
+    }
+
+    fn identify(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        if let Some(extract) = rows::identify(file, self.name())? {
+            return Ok(Some(extract));
+        }
+        let own = pi::header(file)?.filter(|_| lies_with_an_agent(file));
+        Ok(own.map(|header| header.identity()))
+    }
+
+    fn identify_kept(&self, file: &Path) -> std::io::Result<Option<Identity>> {
+        if let Some(extract) = rows::identify(file, self.name())? {
+            return Ok(Some(extract));
+        }
+        Ok(pi::header(file)?.map(|header| header.identity()))
     }
 
     fn schema(&self) -> Option<&'static Schema> {
@@ -37,12 +55,26 @@ impl Adapter for OpenClaw {
 
     fn read(&self, log: &Log, events: &mut dyn EventSink) -> Result<Head> {
         let extracts = rows::extracts(log);
+        if extracts.is_empty() {
+            return Pi.read(log, events);
+        }
         let mut latest = EventRows(LatestMessage::default());
         rows::read(&mut latest, &mut Transcript::new(log, &mut NoEvents), &extracts)?;
         let mut out = Transcript::new(log, events);
         rows::read(&mut EventRows(Entries::until(latest.0)), &mut out, &extracts)?;
         Ok(out.head)
     }
+}
+
+/// Where it was under the names that it had before, and where others keep what is built on it.
+const OTHER_NAMES: &[&str] =
+    &[".clawdbot/agents", ".moltbot/agents", ".qclaw/agents", ".kimi_openclaw/agents"];
+
+/// Whether a log lies where OpenClaw keeps those of its agents: `agents/<agent>/sessions/<file>`.
+fn lies_with_an_agent(file: &Path) -> bool {
+    let mut names = file.iter().rev().skip(1);
+    names.next().is_some_and(|name| name == "sessions")
+        && names.nth(1).is_some_and(|name| name == "agents")
 }
 
 static SCHEMA: Schema = Schema {

@@ -20,8 +20,11 @@ use crate::base::clock::Timestamp;
 use crate::error::Result;
 use crate::model::session::{BegunBy, EventKind, EventSink, Head, Log};
 
-/// Pi and OpenClaw.
+/// Pi and what is built on it.
 pub struct Pi;
+
+/// The latest format that was seen: Pi writes 3, OpenClaw 4.
+const FORMAT: u64 = 4;
 
 impl Adapter for Pi {
     fn name(&self) -> &'static str {
@@ -51,13 +54,8 @@ impl Adapter for Pi {
     }
 }
 
-/// Where agents that are built on Pi keep the same logs. Only OpenClaw's were seen.
+/// Where agents that are built on Pi keep the same logs; none of them was seen.
 const RELATIVES: &[&str] = &[
-    ".openclaw/agents",
-    ".clawdbot/agents",
-    ".moltbot/agents",
-    ".qclaw/agents",
-    ".kimi_openclaw/agents",
     ".omo/agent/sessions",
     ".stepcode/agent/sessions",
     ".prime/agent/sessions",
@@ -117,6 +115,11 @@ wire_types! {
         summary: Text<'a>,
         name: Text<'a>,
         title: Text<'a>,
+        /// Who gave the title, in omp.
+        source: Text<'a>,
+        title_source: Text<'a>,
+        /// The format's, in the first line.
+        version: Count,
         model: Text<'a>,
         usage: Option<WireUsage>,
         message: Option<WireMessage<'a>>,
@@ -222,18 +225,22 @@ impl Dialect for Entries {
             "compaction" => out.emit(EventKind::Compaction(entry.summary.0)),
             "branch_summary" => out.lifecycle(format!("left a branch: {}", entry.summary.trim())),
             "session_info" => {
+                // `/name` is how a person calls it.
                 entry.name.replace(&mut out.head.title);
+                out.head.titled_by_person = entry.name.some().is_some();
                 Ok(())
             }
             // The line of the title is always the latest: it is written over in its place.
             "title" => {
                 self.has_title = entry.title.owned().is_some();
-                entry.title.replace(&mut out.head.title);
+                if self.has_title {
+                    retitle(&entry.title, &entry.source, &mut out.head);
+                }
                 Ok(())
             }
             "title_change" => {
                 if !self.has_title {
-                    entry.title.replace(&mut out.head.title);
+                    retitle(&entry.title, &entry.source, &mut out.head);
                 }
                 Ok(())
             }
@@ -254,6 +261,12 @@ impl Dialect for Entries {
     }
 }
 
+/// Takes a title over, and who gave it.
+fn retitle(title: &Text, source: &Text, head: &mut Head) {
+    title.replace(&mut head.title);
+    head.titled_by_person = matches!(source.as_str(), "user" | "manual");
+}
+
 impl Entries {
     /// The same, where the last message was written at this time.
     pub(super) fn until(latest: LatestMessage) -> Entries {
@@ -262,7 +275,10 @@ impl Entries {
 
     fn session(&mut self, entry: WireEntry, out: &mut Transcript) -> Result<()> {
         entry.cwd.fill(&mut out.head.cwd);
-        entry.title.fill(&mut out.head.title);
+        if out.head.title.is_none() {
+            retitle(&entry.title, &entry.title_source, &mut out.head);
+        }
+        out.note_newer_record(entry.version.0, FORMAT);
         let parent = entry.branched_from.owned().or_else(|| entry.parent_session.owned());
         let Some(parent) = parent else { return Ok(()) };
         // A branch that has not gone on yet would have nothing; its copy counts as its own.

@@ -132,6 +132,7 @@ wire_types! {
     struct WirePayload<'a> {
         display_text: Text<'a>,
         custom_title: Text<'a>,
+        title_source: Text<'a>,
         phase: Text<'a>,
         raw_command: Text<'a>,
         compressed_history: Option<Vec<WireMessage<'a>>>,
@@ -237,6 +238,7 @@ fn system(record: WireRecord, out: &mut Transcript) -> Result<()> {
     match record.subtype.as_str() {
         "custom_title" => {
             payload.custom_title.replace(&mut out.head.title);
+            out.head.titled_by_person = payload.title_source.as_str() == "manual";
             Ok(())
         }
         "slash_command" if payload.phase.as_str() != "result" => {

@@ -277,6 +277,21 @@ impl Transcript<'_> {
         self.head.skip(skipped);
     }
 
+    /// Names a format that is newer than the last one that its reader knows; what is alike in it
+    /// is read.
+    pub fn note_newer_format(&mut self, file: usize, line: u64, format: u64, known: u64) {
+        if format > known {
+            let reason = format!("written in format {format}, which is newer than {known}");
+            self.skip(file, line, reason);
+        }
+    }
+
+    /// The same, of the record at hand.
+    pub fn note_newer_record(&mut self, format: u64, known: u64) {
+        let Position { file, line } = self.context.position;
+        self.note_newer_format(file as usize, line, format, known);
+    }
+
     /// Names what another reading of the same log could not read.
     pub fn skip_again(&mut self, skipped: Skipped) {
         self.events.skipped(&skipped);

@@ -33,7 +33,9 @@ pub fn run(_: Args, app: &App) -> Result<u8> {
         let read = input.by_ref().take(limit).read_until(b'\n', &mut said);
         let is_end = read.context(|| "cannot read the commands".into())? == 0;
         let text = String::from_utf8_lossy(&said);
-        let answer = match serde_json::from_str::<MemoryCommand>(&text) {
+        // Some shells put a mark before what they pipe.
+        let text = text.trim_start_matches('\u{feff}');
+        let answer = match serde_json::from_str::<MemoryCommand>(text) {
             _ if text.trim().is_empty() => None,
             // A command may stand on several lines.
             Err(err) if err.is_eof() && !is_end && said.len() < LONGEST => continue,

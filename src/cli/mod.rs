@@ -321,7 +321,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Err(err) => {
             // Help and version are answers, not errors; and to an agent that calls a hook, a 2
             // would mean: stop.
-            let is_hook = calls_hook(&arguments) || is_bare(&arguments);
+            let is_hook = calls_hook(&arguments) || is_bare(&err);
             let code = if err.use_stderr() && !is_hook { 2 } else { 0 };
             let wants_json = arguments.iter().any(|word| word == "--json");
             if code == 2 && wants_json {
@@ -436,10 +436,15 @@ fn takes_value(flag: &str) -> bool {
     matches!(flag, "--store" | "--config")
 }
 
-/// Whether there is nothing but the program, and no person at the other end: an agent that does not
-/// know the arguments of a hook calls it so.
-fn is_bare(arguments: &[OsString]) -> bool {
-    arguments.len() <= 1 && !std::io::stdin().is_terminal()
+/// Whether no command was named, and no person is at the other end: an agent that does not know the
+/// arguments of a hook calls it so.
+fn is_bare(err: &clap::Error) -> bool {
+    let names_none = matches!(
+        err.kind(),
+        clap::error::ErrorKind::MissingSubcommand
+            | clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    names_none && !std::io::stdin().is_terminal()
 }
 
 /// Whether a command line that cannot be understood was to be a hook's: its first word that belongs

@@ -136,6 +136,20 @@ pub fn looks_only(command: &str) -> bool {
     LOOKS.is_match(command.trim_start())
 }
 
+/// Whether a command may have changed something, rather than looked at it or waited.
+pub fn may_change(command: &str) -> bool {
+    static IN_PLACE: StaticRegex = StaticRegex::new(r"\b(?:sed|perl)\s+(?:-\S+\s+)*-\w*i");
+    static LOOKS: StaticRegex = StaticRegex::new(
+        r"(?x)^(?:ps|lsof|netstat|ss|df|du|env|printenv|id|date|pgrep|diff|wc|sleep|file|stat|tree|nl|jq|awk|less|man|curl|ping|type|uname|\[)\b
+          | ^command\ -v | ^(?:docker|podman)(?:\s+compose)?\s+(?:ps|logs|images|inspect|info|version|stats|top)\b
+          | ^kubectl\s+(?:get|describe|logs)\b | ^gh\s+(?:pr|issue|run|api)\b
+          | ^git\s+(?:stash\s+(?:list|show)|remote\s+-v|rev-parse|ls-files|blame|reflog|describe|worktree\s+list)\b
+          | \s--(?:version|help)\s*$",
+    );
+    let command = without_surroundings(command);
+    IN_PLACE.is_match(&command) || !(looks_only(&command) || LOOKS.is_match(&command))
+}
+
 /// A check without what differs from run to run: the names of tests and files, and what only fixes.
 pub fn general_check(check: &str) -> String {
     static PARTICULAR: StaticRegex = StaticRegex::new(
@@ -155,6 +169,16 @@ pub fn is_build(command: &str) -> bool {
         && !typed.contains("git ")
         && !typed.starts_with("grep")
         && !typed.starts_with("rg ")
+}
+
+/// A command by which it is known again: without the folder that it goes to first and without what
+/// is done with its output.
+pub fn without_surroundings(command: &str) -> String {
+    static BEFORE: StaticRegex = StaticRegex::new(r"^\s*(?:cd\s+[^\s;&|]+\s*(?:&&|;)\s*)+");
+    static BEHIND: StaticRegex =
+        StaticRegex::new(r"(?:\s*2>&1|\s*\|&?\s*(?:tail|head)(?:\s+-\S+|\s+\d+)*)+\s*$");
+    let command = BEFORE.replace(command, "");
+    text::one_line(&BEHIND.replace(&command, ""), 400)
 }
 
 /// What kind of command it is: the same tests run with another filter are still the same.
@@ -356,6 +380,33 @@ pub fn commits_taken_back(command: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_looks_changes_nothing() {
+        for command in [
+            "docker stop pg",
+            "git clean -fd",
+            "sed -i s/a/b/ x.rs",
+            "cd x && npm ci 2>&1 | tail -3",
+            "docker compose up -d",
+        ] {
+            assert!(may_change(command), "{command}");
+        }
+        for command in [
+            "docker ps",
+            "docker compose logs -f pg",
+            "git status",
+            "git stash list",
+            "sed -n 1,9p x.rs",
+            "cd x && ls",
+            "cargo --version",
+            "lsof -i :5432",
+        ] {
+            assert!(!may_change(command), "{command}");
+        }
+        let same = ["cargo build", "cargo build 2>&1", "cd /a/b && cargo build 2>&1 | tail -20"];
+        assert!(same.iter().all(|command| without_surroundings(command) == "cargo build"));
+    }
 
     #[test]
     fn only_what_runs_tests_is_a_test_run() {

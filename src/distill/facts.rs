@@ -129,12 +129,40 @@ pub struct Document {
     pub heading: String,
 }
 
-/// A command that failed, and the files that were changed since.
+/// A command that failed, and what was done since.
 #[derive(Debug)]
 struct Failing {
+    /// What kind of command it is, where another one like it shows as well that it works: the same
+    /// tests run with another filter are still the same.
+    kind: Option<String>,
     command: String,
     error: String,
     changed_since: Vec<String>,
+    /// The commands that worked, the latest last.
+    ran_since: Vec<String>,
+}
+
+impl Failing {
+    /// What was done before the command worked; `None` where that is not known: another command of
+    /// its kind worked, which need not have failed.
+    fn solved_by(&self, command: &str) -> Option<String> {
+        let mut changed: Vec<&str> =
+            self.changed_since.iter().map(|path| text::file_name(path)).collect();
+        changed.dedup();
+        if !changed.is_empty() {
+            return Some(format!("changing {}", changed.join(", ")));
+        }
+        if self.command != command {
+            return None;
+        }
+        Some(match self.ran_since.is_empty() {
+            true => "trying again".to_string(),
+            false => {
+                let ran = self.ran_since.iter().map(|command| format!("`{command}`"));
+                format!("running {}", ran.collect::<Vec<_>>().join(", "))
+            }
+        })
+    }
 }
 
 /// Something that was decided or learnt, in the words in which it was said.
@@ -327,6 +355,8 @@ impl Facts {
     fn begin_episode(&mut self, prompt: &str, inherited: bool) {
         let episode = self.parts.last().map_or(1, |part| part.last_episode + 1);
         self.finish();
+        // What failed may work only after the person has said something.
+        let failing = self.parts.last_mut().map(|part| std::mem::take(&mut part.failing));
         self.spoken += prompt.split_whitespace().count() as u64;
         self.merge_when_many();
         let mut part = EpisodeFacts {
@@ -334,6 +364,7 @@ impl Facts {
             last_episode: episode,
             inherited,
             prompt: text::cut(prompt, LONGEST_PROMPT).to_string(),
+            failing: failing.unwrap_or_default(),
             ..EpisodeFacts::default()
         };
         part.count_words(text::cut(prompt, 2 * LONGEST_PROMPT), 1.0);
@@ -536,7 +567,7 @@ impl EpisodeFacts {
         let verdict = test_runs::verdict(call);
         match &call.action {
             Action::Shell { command } => {
-                self.add_shell_result(command, call.failed(), result, verdict.as_ref())
+                self.add_shell_result(call, command, result, verdict.as_ref())
             }
             Action::Ask { .. } => self.count_words(text::cut(&result.text, 1000), 0.5),
             _ => {}
@@ -590,11 +621,12 @@ impl EpisodeFacts {
 
     fn add_shell_result(
         &mut self,
+        call: &ToolCall,
         command: &str,
-        failed: bool,
         result: &Outcome,
         verdict: Option<&Verdict>,
     ) {
+        let failed = call.failed();
         if !failed && commands::makes_commit(command) {
             // Some wrappers do not show what git printed; that it did not fail is enough.
             if let Some(commit) = commands::commit_of(command, &result.text) {
@@ -631,33 +663,55 @@ impl EpisodeFacts {
         if let Some(url) = commands::opened_in(command, &result.text).filter(|_| !failed) {
             keep(&mut self.opened, url);
         }
-        if verdict.is_some() || commands::is_build(command) {
-            self.track_failure(command, works, &result.text);
+        let is_check = verdict.is_some() || commands::is_build(command);
+        if is_check || (errors::matters(call) && !errors::is_refusal(&result.text)) {
+            self.track_failure(command, is_check, works, &result.text);
+        }
+        if works && !is_check && commands::may_change(command) {
+            self.note_command(command);
         }
     }
 
     /// Follows a command from its failure to the run that works, to learn what solved it.
-    fn track_failure(&mut self, command: &str, works: bool, output: &str) {
-        let kind = commands::command_kind(command);
-        let at = self.failing.iter().position(|failing| failing.command == kind);
+    fn track_failure(&mut self, command: &str, is_check: bool, works: bool, output: &str) {
+        let kind = is_check.then(|| commands::command_kind(command));
+        let command = commands::without_surroundings(command);
+        let is_it = |failing: &Failing| {
+            failing.command == command || (kind.is_some() && failing.kind == kind)
+        };
+        let at = self.failing.iter().position(is_it);
         match (works, at) {
             (true, Some(at)) => {
-                let Failing { error, changed_since, .. } = self.failing.remove(at);
-                let mut names: Vec<&str> =
-                    changed_since.iter().map(|path| text::file_name(path)).collect();
-                names.dedup();
-                if !names.is_empty() {
-                    let by = format!("changing {}", names.join(", "));
-                    keep(&mut self.solved, SolvedError { error, by });
+                let failing = self.failing.remove(at);
+                if let Some(by) = failing.solved_by(&command) {
+                    keep(&mut self.solved, SolvedError { error: failing.error, by });
                 }
             }
             (false, None) if self.failing.len() < MOST_IN_A_LIST => {
                 if let Some(error) = errors::find(output) {
-                    let (command, error) = (kind, error.sample);
-                    self.failing.push(Failing { command, error, changed_since: Vec::new() });
+                    let (error, changed_since) = (error.sample, Vec::new());
+                    let ran_since = Vec::new();
+                    let failed = Failing { kind, command, error, changed_since, ran_since };
+                    self.failing.push(failed);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Notes that a command worked that may have solved what fails.
+    fn note_command(&mut self, command: &str) {
+        let shown = commands::without_surroundings(command).replace('`', "'");
+        let shown = text::one_line(&shown, 70);
+        if text::is_injection(&shown) {
+            return;
+        }
+        for failing in &mut self.failing {
+            failing.ran_since.retain(|known| *known != shown);
+            if failing.ran_since.len() >= 2 {
+                failing.ran_since.remove(0);
+            }
+            failing.ran_since.push(shown.clone());
         }
     }
 

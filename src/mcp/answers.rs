@@ -39,18 +39,59 @@ pub fn failure(error: &Error) -> CallToolResult {
     for cause in error.causes() {
         said.push_str(&format!("\nbecause: {cause}"));
     }
-    if let Some(hint) = error.next_step() {
+    if let Some(hint) = next_step(error) {
         said.push_str(&format!("\nhint: {hint}"));
     }
     CallToolResult::error(vec![ContentBlock::text(printable_text(&said))])
 }
 
+/// What an agent can do about an error. Most hints are written for who types commands: where one
+/// names a command, the tool that does the same is named here, or nothing.
+fn next_step(error: &Error) -> Option<&str> {
+    const SAME: &[(&str, &str)] = &[
+        ("the last search", "give the `ref` of a hit, such as SES3_laptop_SP1C2#EP_004"),
+        ("memtree search", "`search` finds sessions by their words"),
+        ("memtree list", "`search` finds sessions by their words"),
+        ("memtree recall", "the ref without its #EP_… gives the digest, which lists the parts"),
+        ("memtree review", "`review` without arguments lists what waits"),
+        ("make one with `memtree", "only the person can begin a memory: go on without it"),
+        ("memtree sweep", "only the person can have sessions read: go on without it"),
+    ];
+    let hint = error.next_step()?;
+    let same = SAME.iter().find(|(typed, _)| hint.contains(typed)).map(|(_, same)| *same);
+    let is_typed = ["memtree ", "`--"].iter().any(|typed| hint.contains(typed));
+    same.or((!is_typed).then_some(hint))
+}
+
 /// A failure as the protocol's own error, for resources and prompts.
 pub fn protocol_error(error: &Error) -> ErrorData {
-    let said = text::one_line(&error.to_string(), 400);
+    let parts = std::iter::once(error.what().to_string()).chain(error.causes());
+    let parts = parts.chain(next_step(error).map(str::to_string));
+    let said = text::one_line(&parts.collect::<Vec<_>>().join("; "), 400);
     match error.kind() {
         ErrorKind::NotFound => ErrorData::resource_not_found(said, None),
         ErrorKind::Usage => ErrorData::invalid_params(said, None),
         _ => ErrorData::internal_error(said, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_told_of_tools_and_never_of_command_lines() {
+        let told = |hint: &str| {
+            next_step(&Error::usage("no").hint(hint)).map(str::to_string).unwrap_or_default()
+        };
+        assert_eq!(
+            told("`memtree search` finds sessions by their words"),
+            "`search` finds sessions by their words"
+        );
+        assert!(told("name a session, or a hit of the last search (`2`)").contains("`ref`"));
+        assert!(told("`memtree review --list` shows what waits").starts_with("`review`"));
+        assert_eq!(told("`memtree doctor --fix` mends it"), "");
+        assert_eq!(told("leave `--deep` away"), "");
+        assert_eq!(told("write more of the name"), "write more of the name");
     }
 }

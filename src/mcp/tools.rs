@@ -256,6 +256,7 @@ fn recall(asked: &Asked, arguments: Value) -> Result<Value> {
         "path": report.path,
         "text": text,
         "evicted": report.evicted.then_some(true),
+        "weak": report.weak.then_some(true),
         "cursor": next.map(|next| next.to_string()),
     })))
 }

@@ -271,6 +271,8 @@ pub struct CallResult<'a> {
 pub struct Head {
     /// The title that the agent or the person gave it.
     pub title: Option<String>,
+    /// Whether the log says that the person gave it that title.
+    pub titled_by_person: bool,
     /// The folder in which it began.
     pub cwd: Option<String>,
     /// The git branch it last was on.

@@ -29,7 +29,7 @@ pub fn checked(reply: &str, material: &Material) -> Checked {
     let mut checked = Checked::default();
     for line in lines(reply).into_iter().take(MOST_LINES) {
         let (shown, reason) = match line {
-            Err(shown) => (shown, Refusal::Form("it is not a JSON object of the form asked for")),
+            Err((shown, wrong)) => (shown, Refusal::Form(wrong)),
             Ok(proposal) => match material.check(&proposal) {
                 Ok(origin) => {
                     let is_known = |(kept, _): &(Proposal, Origin)| {
@@ -55,16 +55,18 @@ fn shown(proposal: &Proposal) -> String {
 }
 
 /// The lines of a reply: objects one below the other, in a list, or in a fence.
-fn lines(reply: &str) -> Vec<Result<Proposal, String>> {
+fn lines(reply: &str) -> Vec<Result<Proposal, (String, &'static str)>> {
+    let read = |row: &Value| proposal(row).map_err(|wrong| (row.to_string(), wrong));
     if let Ok(Value::Array(rows)) = serde_json::from_str(without_fence(reply)) {
-        return rows.iter().map(|row| proposal(row).ok_or_else(|| row.to_string())).collect();
+        return rows.iter().map(read).collect();
     }
     let said = reply.lines().map(|line| line.trim().trim_start_matches("- "));
     let objects = said.filter(|line| !line.is_empty() && !is_frame(line));
     objects
         .map(|line| {
-            let row = serde_json::from_str::<Value>(line.trim_end_matches(',')).ok();
-            row.as_ref().and_then(proposal).ok_or_else(|| line.to_string())
+            let row = serde_json::from_str::<Value>(line.trim_end_matches(','));
+            let row = row.ok().filter(Value::is_object);
+            row.map_or_else(|| Err((line.to_string(), NO_OBJECT)), |row| read(&row))
         })
         .collect()
 }
@@ -80,7 +82,13 @@ fn without_fence(reply: &str) -> &str {
     inner.and_then(|inner| inner.trim_end().strip_suffix("```")).unwrap_or(reply)
 }
 
-fn proposal(row: &Value) -> Option<Proposal> {
+const NO_OBJECT: &str = "it is not a JSON object of the form asked for";
+
+/// What an object proposes, or which of its fields is wrong.
+fn proposal(row: &Value) -> Result<Proposal, &'static str> {
+    if !row.is_object() {
+        return Err(NO_OBJECT);
+    }
     let field = |name: &str| row.get(name).and_then(Value::as_str).map(str::trim);
     let by = field("by").map(str::to_lowercase);
     let by = by.as_deref().and_then(|by| match by {
@@ -90,12 +98,18 @@ fn proposal(row: &Value) -> Option<Proposal> {
         _ => None,
     });
     let episode = field("episode").map(|name| name.trim_matches(['[', ']']));
-    Some(Proposal {
-        kind: field("kind")?.to_lowercase().parse().ok()?,
-        episode: episode?.parse().ok()?,
+    let kind = field("kind").and_then(|kind| kind.to_lowercase().parse().ok());
+    let quote = field("quote").ok_or("it has no `quote`: words of the episode that bear it out")?;
+    Ok(Proposal {
+        kind: kind.ok_or(
+            "its `kind` is none of title, objective, outcome, decision, standing, lesson, open",
+        )?,
+        episode: episode
+            .and_then(|episode| episode.parse().ok())
+            .ok_or("its `episode` is not written like EP_004")?,
         by,
-        text: field("text")?.trim_end_matches('.').to_string(),
-        quote: field("quote")?.trim_matches(['"', '“', '”', '…']).to_string(),
+        text: field("text").ok_or("it has no `text`")?.trim_end_matches('.').to_string(),
+        quote: quote.trim_matches(['"', '“', '”', '…']).to_string(),
     })
 }
 

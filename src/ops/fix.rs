@@ -34,6 +34,8 @@ setters!(FixRequest { error: String, project: Option<String>, limit: Option<usiz
 const MOST: usize = 5;
 /// How many landmarks and similar sessions are shown.
 const MOST_LANDMARKS: usize = 3;
+/// How short a part of a line may be that names it.
+const SHORTEST_PART: usize = 10;
 /// How long a line may be, in characters.
 const LONGEST_LINE: usize = 400;
 /// How much of an output is looked through, in bytes.
@@ -89,18 +91,22 @@ impl Memory {
         let mut sessions: Vec<Observed> = self.observed()?.sessions;
         sessions.retain(|session| session.worth == Worth::Full);
         sessions.sort_by(|a, b| (a.ended, &a.session).cmp(&(b.ended, &b.session)));
-        let found = lines.into_iter().map(|line| {
+        let find = |line: String| {
             let wanted = Wanted::of(&line);
             let mut met = fixes::after(&wanted, &sessions);
             met.retain(|one| request.project.is_none() || one.project == request.project);
             let landmarks = self.landmarks_on(&wanted, request.project.as_deref());
             (line, met, landmarks)
-        });
+        };
+        let part = lines[0].clone();
         // The line of an output that is known; the first, where none is.
-        let found: Vec<_> = found.collect();
+        let mut found: Vec<_> = lines.into_iter().map(find).collect();
         let is_known = |(_, met, landmarks): &(String, Vec<Occurrence>, Vec<Remembered>)| {
             !met.is_empty() || !landmarks.is_empty()
         };
+        if !found.iter().any(is_known) {
+            found.extend(with_part(&part, &sessions).into_iter().map(find));
+        }
         let best = found.iter().position(is_known).unwrap_or_default();
         let (error, met, mut landmarks) = found.into_iter().nth(best).unwrap_or_default();
         landmarks.retain(|one| !met.iter().any(|met| met.lesson == one.text));
@@ -172,6 +178,29 @@ impl Memory {
         });
         Ok(similar.collect())
     }
+}
+
+/// The lines that sessions met and of which this is a part, as a person remembers it:
+/// `index.lock: File exists`. The latest come first.
+fn with_part(part: &str, sessions: &[Observed]) -> Vec<String> {
+    // Nobody remembers what was quoted.
+    let plain = |text: &str| text.replace(['\'', '"', '`'], "").trim().to_lowercase();
+    let part = plain(part);
+    // A word alone stands in too many.
+    if part.len() < SHORTEST_PART || part.split_whitespace().count() < 2 {
+        return Vec::new();
+    }
+    let printed = sessions.iter().rev().flat_map(|session| &session.printed);
+    let mut lines: Vec<String> = Vec::new();
+    for error in printed.filter(|error| plain(&error.text).contains(&part)) {
+        let line = errors::without_mark(&error.text).to_string();
+        let print = errors::fingerprint(&line);
+        if !lines.iter().any(|known| errors::fingerprint(known) == print) {
+            lines.push(line);
+        }
+    }
+    lines.truncate(MOST);
+    lines
 }
 
 /// The lines of an output that are errors; all of a single line.

@@ -15,6 +15,7 @@ use super::named_page::named_page;
 use super::search::{self, SearchRequest};
 use crate::base::git::LfsPointer;
 use crate::base::setters::setters;
+use crate::base::static_regex::StaticRegex;
 use crate::base::{files, text};
 use crate::capture::folder;
 use crate::error::{Context, Error, Result};
@@ -125,7 +126,7 @@ impl Memory {
         }
         let Target { session, part, weak } = target(self, request)?;
         if !files::is_dir(store.layout().session(&session)) {
-            return Err(Error::new(format!("there is no session `{session}`"))
+            return Err(Error::not_found(format!("there is no session `{session}`"))
                 .hint("`memtree search` finds sessions by their words"));
         }
         // A digest that cannot be parsed hides no episode.
@@ -269,8 +270,21 @@ fn searched(memory: &Memory, request: &RecallRequest, what: &str) -> Result<Targ
             Error::new(format!("nothing in this memory answers `{}`", text::one_line(what, 80)));
         return Err(error.hint("`memtree search` with fewer or other words shows what there is"));
     };
+    if hit.weak && names_a_place(what) {
+        // Whoever names a place wants what is there, or to know that nothing is.
+        return Err(Error::not_found(format!("`{}` names nothing here", text::one_line(what, 80)))
+            .hint("`memtree search` finds sessions by their words"));
+    }
     let part = hit.triggers.first().map_or(Part::Digest, |trigger| Part::Episode(trigger.episode));
     Ok(Target { session: hit.session, part, weak: hit.weak })
+}
+
+/// Whether what was asked for is a path, an address or a reference rather than words.
+fn names_a_place(what: &str) -> bool {
+    static PLACE: StaticRegex = StaticRegex::new(
+        r"^(?:[A-Za-z][\w+.-]*://\S|\.{0,2}/|~/|\S*\.\./|\S+/\S+$|\S*#\S+$|[A-Z]{2,}\d*_\S+$|SES\d+$)",
+    );
+    PLACE.is_match(what)
 }
 
 /// The sessions that a shortened id may mean: `SES1`, `SES1_laptop`.
@@ -418,7 +432,7 @@ impl SessionParts<'_> {
     fn digest_page(&self) -> Result<RecallReport> {
         let path = self.store.layout().digest(&self.session);
         let text = self.read(&path)?.ok_or_else(|| {
-            Error::new(format!("`{}` has no digest yet", self.session))
+            Error::not_found(format!("`{}` has no digest yet", self.session))
                 .hint("`memtree sweep` writes it")
         })?;
         Ok(self.report(None, &path, text))
@@ -428,7 +442,7 @@ impl SessionParts<'_> {
         let path = self.store.layout().session(&self.session).join(within);
         let shown = self.shown(&path);
         let text = self.read(&path)?.ok_or_else(|| {
-            let error = Error::new(format!("there is no `{shown}`"));
+            let error = Error::not_found(format!("there is no `{shown}`"));
             let error = match self.lacks(within) {
                 true => error.because(format!("it is {}", self.absence().1)),
                 false => error,
@@ -505,7 +519,7 @@ impl SessionParts<'_> {
         let session = &self.session;
         let path = self.store.layout().digest(session);
         let shown = self.shown(&path);
-        let missing = || Error::new(format!("`{session}` has no episode {episode}"));
+        let missing = || Error::not_found(format!("`{session}` has no episode {episode}"));
         let digest = self.digest.as_ref().ok_or_else(|| {
             missing().because(format!("neither it nor the digest `{shown}` can be read"))
         })?;
@@ -785,6 +799,30 @@ mod tests {
             "{short}"
         );
         assert!(within_budget(&text, 0).starts_with("[… 500 lines"));
+    }
+
+    #[test]
+    fn a_path_or_a_reference_is_told_from_words() {
+        for place in [
+            "../../etc/passwd",
+            "/etc/passwd",
+            "~/notes.md",
+            "src/lock.rs",
+            "memtree://session/x",
+            "core/MEMORY.md#top",
+            "CORE_laptop_SP1C2",
+        ] {
+            assert!(names_a_place(place), "{place}");
+        }
+        for words in [
+            "quasar telescope zebra migration",
+            "read/write locks of the day log",
+            "EWOULDBLOCK: lock is held",
+            "why #12 failed",
+            "the day log",
+        ] {
+            assert!(!names_a_place(words), "{words}");
+        }
     }
 
     #[test]

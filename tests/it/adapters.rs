@@ -15,7 +15,9 @@ use memtree::internals::base::redact::Redactor;
 use memtree::internals::base::{clock, files, text};
 use memtree::model::session::{Action, Event, EventKind, EventSink, Head, Log, Source};
 
-use crate::harness::{Desk, cases, checkout, copy_folder, expect_file, fixture, fixtures};
+use crate::harness::{
+    Desk, cases, checkout, copy_folder, exchange, expect_file, fixture, fixtures,
+};
 
 #[test]
 fn every_case_is_read_as_expected() {
@@ -94,6 +96,43 @@ fn a_session_without_its_main_file_is_named_or_read_without_it() {
     assert!(swept.stderr.contains("wide.jsonl:0: a log in UTF-16"), "{}", swept.stderr);
     let session = desk.session_of("vibe:5e55a001-0000-4000-8000-000000000001");
     assert_eq!(desk.digest(&session).content.turns, 2, "what the pointer led to is still there");
+}
+
+#[test]
+fn a_name_that_a_person_gave_is_found_by_it() {
+    let id = "5e550001-0000-4000-8000-00000000beef";
+    let log = exchange(id, 1, "Make appends to the day log safe under two writers", "Done.")
+        + &format!(
+            "{{\"type\":\"custom-title\",\"customTitle\":\"Moonshot\",\"sessionId\":\"{id}\"}}\n"
+        );
+    let desk = Desk::new().with_claude_log(id, log);
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    assert_eq!(desk.digest(&desk.sessions()[0]).content.title, "Moonshot");
+    desk.memtree(["search", "Moonshot"]).success().stdout_has("Moonshot");
+}
+
+#[test]
+fn openclaws_older_logs_are_its_own() {
+    let desk = Desk::new();
+    let log = |id: &str| {
+        format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-02-03T09:00:00.000Z\",\"cwd\":\"/home/dev\"}}\n\
+             {{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2026-02-03T09:00:01.000Z\",\"message\":{{\"role\":\"user\",\"content\":[{{\"type\":\"text\",\"text\":\"Count the herons.\"}}]}}}}\n"
+        )
+    };
+    for (folder, id) in
+        [(".openclaw/agents/main/sessions", "c1"), (".pi/agent/sessions/--x--", "p1")]
+    {
+        let folder = desk.home().join(folder);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{id}.jsonl")), log(id)).unwrap();
+    }
+    desk.memtree(["sweep"]).success();
+    for (source, flavor) in [("openclaw:c1", "openclaw"), ("pi:p1", "pi")] {
+        let content = desk.digest(&desk.session_of(source)).content;
+        assert_eq!((content.flavor.as_str(), content.turns), (flavor, 1));
+    }
+    desk.memtree(["verify"]).success();
 }
 
 /// Reads the logs of a folder and says what is in them.
@@ -221,6 +260,9 @@ fn known(head: &Head) -> String {
             used.input, used.output
         );
         add("model", &format!("{}: {tokens}{cost}", used.model));
+    }
+    if head.titled_by_person {
+        add("titled by", "the person");
     }
     if head.ended {
         add("ended", "the log says so");

@@ -108,7 +108,6 @@ fn a_file_that_is_no_log_is_left_alone() {
     let folder = desk.home().join(".claude/projects/-home-dev-code-demo");
     for (name, bytes) in [
         ("empty.jsonl", &b""[..]),
-        ("nul.jsonl", &[0; 5000]),
         ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
         ("list.jsonl", b"[1,2,3]\n"),
         ("other.jsonl", b"{\"type\":\"invoice\",\"total\":12}\n"),
@@ -141,6 +140,7 @@ fn what_is_no_session_although_it_looks_like_one_is_named() {
     let log = r#"{"type":"session_start","id":"u16","cwd":"/tmp"}"#;
     let wide: Vec<u8> = log.encode_utf16().flat_map(u16::to_le_bytes).collect();
     put(".factory/sessions/wide.jsonl", [vec![0xff, 0xfe], wide].concat());
+    put(".factory/sessions/nul.jsonl", vec![0; 5000]);
     // Folders of sessions without the logs themselves.
     let manifest = r#"{"session_id":"lone","cwd":"/tmp","workspace_root":"/tmp"}"#;
     put(".cline/data/sessions/lone/lone.json", manifest.into());
@@ -163,11 +163,13 @@ fn what_is_no_session_although_it_looks_like_one_is_named() {
     let cline = "belongs to a session of cline whose own log is not there";
     let kimi = "belongs to a session of kimi whose own log is not there";
     let wide = "a log in UTF-16: save it as UTF-8 to have it read";
+    let nul = "nothing but NUL bytes, at least where it begins: what was written there is lost";
     let found = reasons(&swept);
     let named = [
         "cut.messages.json: not a whole document".to_string(),
         format!("lone.json: {cline}"),
         format!("state.json: {kimi}"),
+        format!("nul.jsonl: {nul}"),
         format!("wide.jsonl: {wide}"),
     ];
     for one in &named {
@@ -176,7 +178,78 @@ fn what_is_no_session_although_it_looks_like_one_is_named() {
     assert_eq!(swept["captured"], 6, "the rest is captured: {swept}");
     // What cannot come right by itself is named again, the rest once.
     let found = reasons(&desk.memtree(["sweep", "--json"]).code(3).json());
-    assert_eq!(found, [named[3].as_str()]);
+    assert_eq!(found, [named[3].as_str(), named[4].as_str()]);
+}
+
+#[test]
+fn a_newer_format_is_named_and_read_as_far_as_it_goes() {
+    let desk = Desk::new();
+    let put = |path: &str, text: &str| {
+        let path = desk.home().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let at = "2026-11-03T09:00:00.000Z";
+    let id = |agent: u32| format!("01a19f00-{agent:04}-7000-8000-000000000009");
+    let (pi, copilot, grok, kiro) = (id(1), id(2), id(3), id(4));
+    put(
+        &format!(".pi/agent/sessions/--home-dev--/x_{pi}.jsonl"),
+        &format!(
+            r#"{{"type":"session","version":9,"id":"{pi}","timestamp":"{at}","cwd":"/home/dev"}}
+{{"type":"message","id":"a","parentId":null,"timestamp":"{at}","message":{{"role":"user","content":[{{"type":"text","text":"Count the herons."}}]}}}}
+"#
+        ),
+    );
+    put(
+        &format!(".copilot/session-state/{copilot}/events.jsonl"),
+        &format!(
+            r#"{{"type":"session.start","id":"a","timestamp":"{at}","data":{{"sessionId":"{copilot}","version":9,"producer":"copilot-agent","copilotVersion":"9.9.9","startTime":"{at}","context":{{"cwd":"/home/dev"}}}}}}
+{{"type":"user.message","id":"b","parentId":"a","timestamp":"{at}","data":{{"content":"Count the herons."}}}}
+"#
+        ),
+    );
+    let folder = format!(".grok/sessions/%2Fhome%2Fdev/{grok}");
+    put(
+        &format!("{folder}/summary.json"),
+        &format!(
+            r#"{{"info":{{"id":"{grok}","cwd":"/home/dev"}},"created_at":"{at}","chat_format_version":9}}"#
+        ),
+    );
+    put(
+        &format!("{folder}/chat_history.jsonl"),
+        r#"{"type":"user","content":[{"type":"text","text":"<user_query>\nCount the herons.\n</user_query>"}]}
+{"type":"assistant","content":"There are four.","model_id":"grok-code-fast-1"}
+"#,
+    );
+    put(
+        &format!(".kiro/sessions/cli/{kiro}.jsonl"),
+        r#"{"version":"v9","kind":"Prompt","data":{"message_id":"m1","content":[{"kind":"text","data":"Count the herons."}],"meta":{"timestamp":1793696401}}}
+{"version":"v9","kind":"AssistantMessage","data":{"message_id":"m2","content":[{"kind":"text","data":"There are four."}]}}
+"#,
+    );
+    let swept = desk.memtree(["sweep", "--json"]).code(3).json();
+    assert_eq!(swept["captured"], 4, "{swept:#}");
+    let skipped = swept["skipped"].as_array().unwrap();
+    let reasons: Vec<&str> = skipped.iter().map(|one| one["reason"].as_str().unwrap()).collect();
+    for (flavor, known) in [("pi", 4), ("copilot", 1), ("grok", 1), ("kiro", 1)] {
+        let named = format!("written in format 9, which is newer than {known}");
+        let of_agent = |one: &&serde_json::Value| {
+            let is_its = one["path"].as_str().unwrap().contains(&format!("/.{flavor}/"));
+            is_its && one["reason"] == named.as_str()
+        };
+        assert_eq!(skipped.iter().filter(of_agent).count(), 1, "{flavor}: {reasons:#?}");
+    }
+    for session in desk.sessions() {
+        assert_eq!(desk.digest(&session).content.turns, 1, "{session}");
+    }
+}
+
+#[test]
+fn a_mark_before_a_log_is_no_fault_of_it() {
+    let marked = format!("\u{feff}{}", exchange(ONE, 0, "Is this a log?", "It is."));
+    let desk = Desk::new().with_claude_log(ONE, marked);
+    desk.memtree(["sweep"]).success();
+    assert_eq!(desk.digest(&desk.sessions()[0]).content.turns, 1);
 }
 
 #[test]

@@ -133,6 +133,96 @@ fn the_same_error_leads_to_what_helped() {
     desk.memtree(["fix"]).code(2).stderr_has("no error to look for");
 }
 
+/// A log of Claude Code in which these commands are run one after the other, each failing with a
+/// text or working.
+fn shell_log(id: &str, prompt: &str, commands: &[(&str, Option<&str>)]) -> String {
+    let mut log = exchange(id, 0, prompt, "I look at it.");
+    for (at, (command, error)) in commands.iter().enumerate() {
+        let record = |kind: &str, message: serde_json::Value| {
+            let record = serde_json::json!({
+                "parentUuid": null, "isSidechain": false, "cwd": "/home/dev/code/demo",
+                "sessionId": id, "version": "2.1.204", "gitBranch": "main", "type": kind,
+                "message": message, "uuid": format!("{id}-{at}-{kind}"),
+                "timestamp": format!("2026-11-15T11:{:02}:00.000Z", at + 1),
+            });
+            format!("{record}\n")
+        };
+        let call = serde_json::json!({
+            "type": "tool_use", "id": format!("toolu_{at}"), "name": "Bash",
+            "input": {"command": command},
+        });
+        let answer = serde_json::json!({
+            "type": "tool_result", "tool_use_id": format!("toolu_{at}"),
+            "is_error": error.is_some(), "content": error.unwrap_or("done"),
+        });
+        let said = serde_json::json!({
+            "role": "assistant", "id": format!("msg_{id}_{at}"), "model": "claude-opus-4-8",
+            "content": [call],
+        });
+        log += &record("assistant", said);
+        log += &record("user", serde_json::json!({"role": "user", "content": [answer]}));
+    }
+    log + &exchange(id, 50, "thanks", "You are welcome.")
+}
+
+#[test]
+fn a_command_may_solve_an_error() {
+    let port = "Exit code 1\nError response from daemon: Bind for 0.0.0.0:5432 failed: port is already allocated";
+    let stash = "Exit code 1\nnotes/harbour.md already exists, no checkout\nerror: could not restore untracked files from stash";
+    let lock = "Exit code 128\nfatal: Unable to create '/home/dev/code/demo/.git/index.lock': File exists.";
+    let types = "Exit code 101\nerror[E0308]: mismatched types in the tide table";
+    let moved = "Exit code 1\nError: the lighthouse daemon is not reachable at its socket";
+    let cases: [(&str, &[(&str, Option<&str>)], &str); 5] = [
+        (
+            "Bind for 0.0.0.0:5432 failed: port is already allocated",
+            &[
+                ("docker compose up -d", Some(port)),
+                ("docker ps", None),
+                ("docker stop pg", None),
+                ("docker compose up -d", None),
+            ],
+            "running `docker stop pg`",
+        ),
+        (
+            "error: could not restore untracked files from stash",
+            &[("git stash pop", Some(stash)), ("git clean -fd", None), ("git stash pop", None)],
+            "running `git clean -fd`",
+        ),
+        (
+            "index.lock: File exists",
+            &[("git add -A", Some(lock)), ("git status", None), ("git add -A", None)],
+            "trying again",
+        ),
+        (
+            "error[E0308]: mismatched types in the tide table",
+            &[
+                ("cargo build 2>&1", Some(types)),
+                ("sed -i s/u32/u64/ src/tide.rs", None),
+                ("cd /home/dev/code/demo && cargo build", None),
+            ],
+            "running `sed -i s/u32/u64/ src/tide.rs`",
+        ),
+        (
+            "Error: the lighthouse daemon is not reachable at its socket",
+            &[("lampctl ping", Some(moved)), ("lampctl status", None), ("lampctl pong", None)],
+            "",
+        ),
+    ];
+    let desk = cases.iter().zip(1..).fold(Desk::new(), |desk, ((_, commands, _), at)| {
+        let id = format!("0b9c8d1e-0000-4000-8000-00000000010{at}");
+        let prompt = format!("bring the demo of harbour number {at} up again");
+        desk.with_claude_log(&id, shell_log(&id, &prompt, commands))
+    });
+    let _ = desk.memtree(["sweep", "--quiet"]).done();
+    for (error, _, by) in cases {
+        let told = desk.memtree(["fix", error]).success();
+        match by {
+            "" => assert!(told.stdout.contains("went away in 0"), "{}", told.told()),
+            by => assert!(told.stdout.contains(&format!("by {by}")), "{by}: {}", told.told()),
+        }
+    }
+}
+
 /// An error that was only pasted, or stands in no session's signals, is known all the same.
 #[test]
 fn what_any_page_says_of_an_error_is_told() {

@@ -225,6 +225,32 @@ fn skills_are_there_as_long_as_somebody_reads_them() {
     assert!(fs::read_to_string(&skill).unwrap().ends_with("mine\n"));
 }
 
+#[cfg(unix)]
+#[test]
+fn skills_in_a_folder_that_several_agents_link_to_are_one() {
+    use std::os::unix::fs::symlink;
+    let desk = desk(None, None);
+    let kept = desk.home().join("dotfiles/skills");
+    fs::create_dir_all(&kept).unwrap();
+    for agent in [".claude", ".agents", ".codex"] {
+        fs::create_dir_all(desk.home().join(agent)).unwrap();
+    }
+    for agent in [".claude", ".agents"] {
+        symlink(&kept, desk.home().join(agent).join("skills")).unwrap();
+    }
+    let before = Tree::of(&desk.home());
+    let _ = desk.memtree(["install", "--all", "--yes"]).success();
+    assert!(kept.join("memtree/SKILL.md").is_file());
+    let _ = desk.memtree(["uninstall", "--all", "--yes"]).success();
+    assert_same(&before, &Tree::of(&desk.home()), "both have gone");
+    let _ = desk.memtree(["install", "claude", "--yes"]).success();
+    let _ = desk.memtree(["install", "codex", "--yes"]).success();
+    let _ = desk.memtree(["uninstall", "codex", "--yes"]).success();
+    assert!(kept.join("memtree/SKILL.md").is_file(), "Claude Code reads it, too");
+    let _ = desk.memtree(["uninstall", "claude", "--yes"]).success();
+    assert_same(&before, &Tree::of(&desk.home()), "the last one has gone");
+}
+
 #[test]
 fn a_project_can_have_the_skills_instead() {
     let desk = desk(None, None);

@@ -225,7 +225,9 @@ fn pages_and_prompts_are_listed_and_read() {
     }
     let templates = client.request("resources/templates/list", json!({}));
     assert_eq!(templates["result"]["resourceTemplates"].as_array().unwrap().len(), 4);
+    let no_episode = format!("memtree://session/{}/EP_999", desk.sessions()[0]);
     for (uri, code) in [
+        (no_episode.as_str(), -32002),
         ("memtree://session/SES9_nowhere_SP1C1", -32002),
         ("memtree://session/../../etc/passwd", -32002),
         ("file:///etc/passwd", -32002),
@@ -257,6 +259,63 @@ fn pages_and_prompts_are_listed_and_read() {
     }
     let missing = client.request("prompts/get", json!({"name": "recall_about"}));
     assert_eq!(missing["error"]["code"], -32602, "{missing}");
+    client.leave();
+}
+
+#[test]
+fn a_guess_is_called_one_and_nobody_who_names_a_place_is_given_one() {
+    let desk = desk();
+    let mut client = Client::initialized(&desk);
+    let sure = client.call("search", json!({"query": "the day lock"}))["hits"][0]["ref"].clone();
+    let sure = client.call("recall", json!({"ref": sure}));
+    assert!(sure["weak"].is_null(), "{sure}");
+    let guess = client.call("recall", json!({"ref": "quasar telescope zebra lock"}));
+    assert_eq!(guess["weak"], true, "{guess}");
+    for place in [
+        "../../etc/passwd",
+        "../../quasar/telescope/zebra-lock",
+        "/quasar/telescope/zebra-lock",
+        "memtree://quasar/telescope/zebra-lock",
+        "quasar-telescope-zebra-lock#EP_004",
+        "SES999",
+    ] {
+        let said = client.fails("recall", json!({"ref": place}));
+        assert!(!said.contains("memtree "), "{place}: {said}");
+    }
+    client.leave();
+}
+
+#[test]
+fn what_an_agent_is_told_names_tools_and_no_commands() {
+    let desk = desk();
+    let mut client = Client::initialized(&desk);
+    for (tool, arguments) in [
+        ("recall", json!({"ref": ""})),
+        ("recall", json!({"ref": "SES9_nowhere_SP9C9#EP_001"})),
+        ("recall", json!({"ref": "xyzzy plugh"})),
+        ("review", json!({"item": "nothing", "decision": "yes", "reason": "because"})),
+        ("annotate", json!({"session": "SES9_nowhere_SP9C9", "lines": []})),
+        ("search", json!({"query": ""})),
+        ("remember", json!({"text": ""})),
+        ("ask", json!({"question": ""})),
+    ] {
+        let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let said = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(!said.contains("`memtree ") && !said.contains("`2`"), "{tool}: {said}");
+    }
+    client.leave();
+}
+
+#[test]
+fn a_line_of_the_wrong_form_is_refused_by_the_field_that_is_wrong() {
+    let desk = desk();
+    let mut client = Client::initialized(&desk);
+    let session = desk.sessions()[0].clone();
+    let line = |kind: &str, episode: &str| json!({"kind": kind, "episode": episode, "text": "x", "quote": "y"});
+    let lines = [line("poem", "EP_001"), line("lesson", "four")];
+    let answer = client.call("annotate", json!({"session": session, "lines": lines}));
+    let reason = |at: usize| answer["refused"][at]["reason"].as_str().unwrap().to_string();
+    assert!(reason(0).contains("`kind`") && reason(1).contains("`episode`"), "{answer}");
     client.leave();
 }
 

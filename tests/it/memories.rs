@@ -264,6 +264,8 @@ fn links_lead_nowhere() {
         delete("/memories/folder"),
         delete("/memories/folder/secret.md"),
         rename("/memories/folder/secret.md", "/memories/b.md"),
+        rename("/memories/file.md", "/memories/b.md"),
+        rename("/memories/folder", "/memories/b"),
         rename("/memories/a.md", "/memories/folder/b.md"),
     ] {
         refused(&desk, command, through);
@@ -385,6 +387,34 @@ fn what_agents_keep_is_redacted_searched_and_forgotten_and_never_the_persons() {
     assert!(!found.json().to_string().contains("tide gauge first"));
     desk.write("memories/torn.md", [b'a', 0, 0]);
     desk.memtree(["verify"]).code(1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_its_owners_and_nothing_goes_below_one() {
+    use std::os::unix::fs::PermissionsExt;
+    let desk = desk();
+    let _ = done(&desk, create("/memories/new/f.md", "mine"));
+    let mode = |path: &str| {
+        let found = fs::metadata(desk.store().join(path)).unwrap();
+        found.permissions().mode() & 0o777
+    };
+    assert_eq!((mode("memories/new/f.md"), mode("memories/new")), (0o600, 0o700));
+    let _ = done(&desk, str_replace("/memories/new/f.md", "mine", "ours"));
+    assert_eq!(mode("memories/new/f.md"), 0o600);
+    let _ = done(&desk, create("/memories/a.md", "mine"));
+    for command in [
+        create("/memories/new/f.md/x", "mine"),
+        create("/memories/new/f.md/x/y", "mine"),
+        rename("/memories/a.md", "/memories/new/f.md/x"),
+    ] {
+        let (said, is_error) = ask(&desk, command);
+        let is_plain = !said.contains('\n') && !said.contains(desk.store().to_str().unwrap());
+        assert!(is_error && is_plain && said.contains("/memories/new/f.md/x"), "{said}");
+    }
+    let marked = "\u{feff}{\"command\":\"view\",\"path\":\"/memories/a.md\"}\n";
+    let (answers, code) = send(&desk, marked);
+    assert_eq!((answers[0]["is_error"].as_bool(), code), (Some(false), Some(0)), "{answers:?}");
 }
 
 #[test]

@@ -63,6 +63,26 @@ fn a_subagent_is_a_part_of_the_session_that_started_it() {
 }
 
 #[test]
+fn what_subagents_did_is_a_session_also_where_its_own_log_is_gone() {
+    let desk = Desk::new().with_log("claude", "subagents_folder");
+    let id = "5e550005-0000-4000-8000-000000000001";
+    fs::remove_file(desk.log_path(id)).unwrap();
+    let swept = desk.memtree(["sweep", "--json"]).code(3).json();
+    let skipped = swept["skipped"].as_array().unwrap();
+    assert_eq!(skipped.len(), 1, "{swept:#}");
+    let reason = skipped[0]["reason"].as_str().unwrap();
+    assert!(reason.contains(&format!("`{id}.jsonl` is missing")), "{reason}");
+    let session = desk.session_of(&format!("claude:{id}"));
+    let content = desk.digest(&session).content;
+    let task = "List all callers of Store::open with file and line";
+    assert!(content.title.contains("callers of Store::open"), "{}", content.title);
+    assert!(content.objective.contains(task), "{}", content.objective);
+    assert_eq!(content.worth, Worth::Full);
+    assert_eq!(content.project.as_deref(), Some("demo"));
+    assert_eq!(content.branch.as_deref(), Some("main"));
+}
+
+#[test]
 fn what_was_captured_apart_is_left_to_its_parent() {
     let desk = Desk::new();
     let rollouts = Rollouts::on(&desk);

@@ -1,12 +1,12 @@
 //! Reads the records of one session of Claude Code into events.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::io::Read;
 
 use super::user_text::{UserText, classify};
 use super::wire::{
-    WireBlock, WireCompaction, WireContent, WireOrigin, WireRecord, WireUsage, blocks,
+    WireBlock, WireCompaction, WireContent, WireCost, WireOrigin, WireRecord, WireUsage, blocks,
     changed_file, details, text_of,
 };
 use super::{forks, is_uuid};
@@ -14,10 +14,10 @@ use crate::adapters::jsonl::{self, Lines};
 use crate::adapters::transcript::{Dialect, Tokens, Transcript, attached, hash};
 use crate::adapters::wire::{Content, raw};
 use crate::base::clock::{self, Timestamp};
-use crate::base::files;
+use crate::base::{files, text};
 use crate::error::{Context, Result};
 use crate::model::evidence::FileState;
-use crate::model::session::{CallResult, EventKind, Head, Log, LogFile, Role};
+use crate::model::session::{BegunBy, CallResult, EventKind, Head, Log, LogFile, Role};
 
 /// How the ids of the subagents begin that write compaction summaries.
 const COMPACTION_WORKER: &str = "acompact";
@@ -36,6 +36,8 @@ pub struct Reader {
     latest_prompt: Option<u64>,
     /// By message and request: which model, and what was counted for it.
     usage: HashMap<u64, (usize, WireUsage)>,
+    /// What each model cost by the last `cost-state`, where nothing was counted since.
+    cost: BTreeMap<String, WireCost>,
     queue: VecDeque<String>,
     from_queue: HashSet<u64>,
     /// The command that the person ran and whose output is coming.
@@ -44,6 +46,10 @@ pub struct Reader {
     copied: HashMap<u32, u64>,
     /// Subagent files that no call has led to yet, by agent id.
     subagents: Vec<Subagent>,
+    /// Whether the session's own file is gone, and the subagents' are all that is left of it.
+    has_no_main: bool,
+    /// Whose task was read, where it has none.
+    tasks: HashSet<String>,
 }
 
 /// A record's place in the tree of records.
@@ -93,7 +99,7 @@ impl Dialect for Reader {
             if is_foreign {
                 out.head.parent = record.session_id.as_deref().map(str::to_string);
             }
-        } else if is_main {
+        } else if is_main || self.has_no_main {
             note_place(&record, &mut out.head);
         }
         if is_main && record.is_sidechain == Some(true) {
@@ -130,7 +136,8 @@ impl Reader {
         let main = log.files.iter().enumerate().filter(|(_, file)| file.role == Role::Main);
         let copied = main.map(|(at, file)| (at as u32, forks::copied_lines(&file.path)));
         let copied = copied.filter(|(_, lines)| *lines > 0).collect();
-        Reader { subagents, copied, ..Reader::default() }
+        let has_no_main = log.files.iter().all(|file| file.role != Role::Main);
+        Reader { subagents, copied, has_no_main, ..Reader::default() }
     }
 
     fn read(&mut self, record: WireRecord, out: &mut Transcript) -> Result<()> {
@@ -153,6 +160,9 @@ impl Reader {
                 let known = &mut out.head.pull_requests;
                 let url = owned(record.pr_url);
                 known.extend(url.filter(|url| known.len() < 100 && !known.contains(url)));
+            }
+            "cost-state" if !out.context.inherited => {
+                self.cost = serde_json::from_str(raw(record.model_usage)).unwrap_or_default();
             }
             "progress" => {
                 let kind = details(record.data).kind.unwrap_or_default();
@@ -220,9 +230,12 @@ impl Reader {
             // A pasted picture stands in a record of its own, beside the words that go with it.
             return if answered || images == 0 { Ok(()) } else { out.lifecycle("a picture") };
         }
-        if out.context.agent.is_some() {
+        if let Some(agent) = &out.context.agent {
             // The task that was handed to the subagent; the call that handed it over says the same.
-            return out.lifecycle(text);
+            return match self.has_no_main && self.tasks.insert(agent.to_string()) {
+                true => self.task(text, out),
+                false => out.lifecycle(text),
+            };
         }
         match classify(text) {
             // It comes in the person's name, and says itself that it does not come from them.
@@ -254,6 +267,15 @@ impl Reader {
                 self.prompt(&prompt, record.parent_uuid.as_deref().map(hash), out)
             }
         }
+    }
+
+    /// What a subagent was to do, where nothing is left of the call that said so.
+    fn task(&mut self, text: &str, out: &mut Transcript) -> Result<()> {
+        let agent = out.context.agent.take();
+        out.prompts += 1;
+        let said = out.emit(EventKind::Prompt(text.into()));
+        out.context.agent = agent;
+        said
     }
 
     /// A person's prompt, and first whether it goes back behind earlier ones.
@@ -367,12 +389,41 @@ impl Reader {
             (None, None) => hash(record.uuid.as_deref().unwrap_or_default()),
             (id, request) => hash((id, request)),
         };
+        if out.context.agent.is_none() && !self.usage.contains_key(&key) {
+            // It went on, and was not ended properly since.
+            self.cost.clear();
+        }
         self.usage.insert(key, (out.usage_index(model), usage));
+    }
+
+    /// Takes over what the models cost, also those that only worked beside the conversation.
+    fn add_cost(&mut self, out: &mut Transcript) {
+        for (name, cost) in std::mem::take(&mut self.cost) {
+            let Some(cost_usd) = cost.cost_usd.filter(|cost| *cost > 0.0) else { continue };
+            // `claude-opus-4-6[1m]` is the model with a longer context.
+            let model = name.split('[').next().unwrap_or(&name);
+            let is_known = out.head.usage.iter().any(|used| used.model == model);
+            let tokens = Tokens {
+                input: cost.input_tokens.0,
+                output: cost.output_tokens.0,
+                cache_read: cost.cache_read_input_tokens.0,
+                cache_write: cost.cache_creation_input_tokens.0,
+                cost_usd: None,
+            };
+            let tokens = if is_known { Tokens::default() } else { tokens };
+            out.count(model, Tokens { cost_usd: Some(cost_usd), ..tokens });
+        }
     }
 
     /// Reads what no record has led to, and sums up.
     pub fn finish(mut self, out: &mut Transcript) -> Result<()> {
         compaction_workers(out)?;
+        if self.has_no_main {
+            let name = text::one_line(&out.log.native_id, 80);
+            let lost = "only what its subagents did is left of the session";
+            out.skip(0, 0, format!("`{name}.jsonl` is missing beside it: {lost}"));
+            out.head.begun_by = BegunBy::Agent;
+        }
         while !self.subagents.is_empty() {
             let file = self.subagents.remove(0).file;
             out.read_file(&mut self, file)?;
@@ -387,8 +438,10 @@ impl Reader {
             };
             tokens.add_to(&mut out.head.usage[*at]);
         }
+        self.add_cost(out);
         let Titles { custom, ai, agent, summaries } = self.titles;
         let own = summaries.into_iter().rev().find(|(leaf, _)| self.records.contains_key(leaf));
+        out.head.titled_by_person = custom.is_some();
         out.head.title = custom.or(ai).or(agent).or(own.map(|(_, summary)| summary));
         Ok(())
     }

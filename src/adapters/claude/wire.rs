@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::adapters::tools;
-use crate::adapters::wire::wire_types;
+use crate::adapters::wire::{Count, wire_types};
 use crate::model::evidence::FileState;
 
 /// What matters to us of the agent's settings.
@@ -50,6 +50,18 @@ wire_types! {
         pub agent_name: Option<Cow<'a, str>>,
         pub pr_url: Option<Cow<'a, str>>,
         pub title: Option<Cow<'a, str>>,
+        pub model_usage: Option<&'a RawValue>,
+    }
+
+    /// What a model cost, as Claude Code counts it.
+    #[serde(rename_all = "camelCase")]
+    pub struct WireCost {
+        pub input_tokens: Count,
+        pub output_tokens: Count,
+        pub cache_read_input_tokens: Count,
+        pub cache_creation_input_tokens: Count,
+        #[serde(rename = "costUSD")]
+        pub cost_usd: Option<f64>,
     }
 
     pub struct WireMessage<'a> {

@@ -63,11 +63,17 @@ impl Dialect for Reader {
     }
 }
 
+/// The latest `chat_format_version` that was seen.
+const FORMAT: u64 = 1;
+
 impl Reader {
     fn read_summary(&mut self, file: usize, out: &mut Transcript) -> Result<()> {
         let Some(bytes) = out.read_document(file)? else { return Ok(()) };
         match serde_json::from_slice(&bytes) {
-            Ok(summary) => self.summary = summary,
+            Ok(summary) => {
+                self.summary = summary;
+                out.note_newer_format(file, 0, self.summary.chat_format_version.0, FORMAT);
+            }
             // It is empty after a crash; the history is as good without it.
             Err(err) => out.skip(file, 0, format!("not a whole summary: {err}")),
         }

@@ -45,6 +45,7 @@ wire_types! {
     /// What `summary.json` says.
     pub struct WireSummary {
         pub info: Option<WireSessionInfo>,
+        pub chat_format_version: Count,
         pub session_summary: Option<String>,
         pub generated_title: Option<String>,
         pub created_at: Option<String>,

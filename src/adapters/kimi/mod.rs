@@ -124,6 +124,7 @@ wire_types! {
         title: Text<'a>,
         #[serde(alias = "custom_title")]
         custom_title: Text<'a>,
+        is_custom_title: Option<bool>,
         cwd: Text<'a>,
         work_dir: Text<'a>,
     }
@@ -141,6 +142,8 @@ fn read_state(out: &mut Transcript) -> Result<()> {
         let Some(bytes) = out.read_document(at)? else { continue };
         if let Some(state) = out.parse_document::<WireState>(at, &bytes) {
             let titles = [&state.custom_title, &state.title];
+            // What kimi-cli calls a custom title is the beginning of the first prompt as well.
+            out.head.titled_by_person = state.is_custom_title == Some(true);
             out.head.title = titles.into_iter().find_map(Text::owned);
             state.cwd.fill(&mut out.head.cwd);
             state.work_dir.fill(&mut out.head.cwd);

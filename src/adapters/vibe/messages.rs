@@ -85,6 +85,7 @@ pub fn describe(meta: &WireMeta, out: &mut Transcript) {
     // What nobody gave is the beginning of the first prompt.
     if meta.title_source.as_str() == "manual" {
         meta.title.fill(&mut out.head.title);
+        out.head.titled_by_person = out.head.title.is_some();
     }
     out.began = meta.start_time.time();
 }

@@ -62,6 +62,7 @@ wire_types! {
     #[serde(rename_all = "camelCase")]
     struct WireSession<'a> {
         title: Text<'a>,
+        title_source: Text<'a>,
         token_usage: Lenient<WireUsage>,
     }
 
@@ -335,6 +336,7 @@ impl History {
 
     fn envelope(&mut self, state: WireState, out: &mut Transcript) {
         state.session.title.replace(&mut out.head.title);
+        out.head.titled_by_person |= state.session.title_source.as_str() == "manual";
         let usage = &state.session.token_usage;
         self.used.input = self.used.input.max(usage.input_tokens.0);
         self.used.output = self.used.output.max(usage.output_tokens.0);

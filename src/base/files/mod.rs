@@ -64,6 +64,11 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Temporary::with(path, bytes)?.put_in_place()
 }
 
+/// Does the same; a new file is only its owner's to read.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    Temporary::private_with(path, bytes)?.put_in_place()
+}
+
 /// Does the same, unless the file already holds just these bytes; returns whether it wrote.
 pub fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     // The length is compared first, so that most changed files need not be read.

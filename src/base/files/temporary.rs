@@ -46,6 +46,11 @@ pub(super) struct Closed {
 impl Temporary {
     /// Creates an empty temporary file beside a path, with the mode the file is to have.
     pub fn beside(path: &Path) -> io::Result<Temporary> {
+        Temporary::new(path, false)
+    }
+
+    /// The same; a file that is not there yet may be only its owner's to read.
+    fn new(path: &Path, private: bool) -> io::Result<Temporary> {
         faults::point(Point::Write)?;
         let place = match Place::of(path) {
             Err(err) if err.kind() == ErrorKind::NotFound => {
@@ -56,7 +61,7 @@ impl Temporary {
         };
         let (file, name) = loop {
             let name = temporary_name();
-            match place.beside(&name).open(Access::New { private: false }) {
+            match place.beside(&name).open(Access::New { private }) {
                 Err(err) if err.kind() == ErrorKind::AlreadyExists => {}
                 made => break (made?, name),
             }
@@ -83,7 +88,16 @@ impl Temporary {
 
     /// Creates one that holds some bytes, not synced.
     pub fn with(path: &Path, bytes: &[u8]) -> io::Result<Temporary> {
-        let mut temporary = Temporary::beside(path)?;
+        Temporary::beside(path)?.holding(bytes)
+    }
+
+    /// The same, of a file that is only its owner's to read where it is not there yet.
+    pub fn private_with(path: &Path, bytes: &[u8]) -> io::Result<Temporary> {
+        Temporary::new(path, true)?.holding(bytes)
+    }
+
+    fn holding(self, bytes: &[u8]) -> io::Result<Temporary> {
+        let mut temporary = self;
         faults::write_point(|| drop((&temporary.file).write_all(&bytes[..bytes.len() / 2])))?;
         temporary.file.write_all(bytes)?;
         Ok(temporary)

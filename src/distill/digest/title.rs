@@ -25,6 +25,9 @@ const FEWEST_TELLING: usize = 2;
 
 /// The title of a session.
 pub fn title(facts: &Facts, head: &Head, git: &Git<'_>, project: Option<&str>) -> String {
+    if let Some(name) = of_person(head) {
+        return name;
+    }
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
     // To count where words stand takes long, and most titles need no count.
     let spoken = LazyCell::new(|| Spoken::of(&parts));
@@ -133,6 +136,14 @@ fn names_no_error(wish: &str) -> bool {
     static ERROR: StaticRegex =
         StaticRegex::new(r"(?i)\b(?:this|an|the following) (?:error|exception|failure)\b");
     ERROR.is_match(wish)
+}
+
+/// The name that the person gave the session, as it is: they look for it by that.
+fn of_person(head: &Head) -> Option<String> {
+    let name = head.title.as_deref().filter(|_| head.titled_by_person)?;
+    let plain = name.replace("**", "").replace(" | ", " / ");
+    let name = text::one_line(&plain, LONGEST);
+    Some(name.trim().to_string()).filter(|name| !name.is_empty())
 }
 
 /// The title that the agent or the person gave it, unless it is only a prompt's beginning.
@@ -675,6 +686,21 @@ mod tests {
         {
             assert_eq!(named(none), "Make appends to the day log safe under two writers");
         }
+    }
+
+    #[test]
+    fn a_name_that_the_person_gave_stands_as_it_is() {
+        let facts = session(&["make appends to the day log safe under two writers"]);
+        let named = |title: &str, titled_by_person: bool| {
+            let head = Head { title: Some(title.into()), titled_by_person, ..Head::default() };
+            super::title(&facts, &head, &Git::of(&facts), Some("tide"))
+        };
+        for name in ["Moonshot", "login-flake", "Sprint 14", "make appends to the day log safe"] {
+            assert_eq!(named(name, true), name);
+        }
+        assert_eq!(named("a | b **c**", true), "a / b c");
+        let derived = "Make appends to the day log safe under two writers";
+        assert_eq!((named(" ", true), named("Moonshot", false)), (derived.into(), derived.into()));
     }
 
     #[test]

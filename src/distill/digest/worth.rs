@@ -27,7 +27,8 @@ pub fn worth(facts: &Facts, begun_by: BegunBy) -> Worth {
     let changed = facts.own_parts().any(|part| !part.edited.is_empty() || !part.commits.is_empty());
     let is_bots = match begun_by {
         BegunBy::Program => true,
-        BegunBy::Agent => !changed,
+        // Where only subagents' logs are left, what they looked up stands nowhere else.
+        BegunBy::Agent => !changed && facts.subagents.is_empty(),
         // memtree asked a model, and the model kept a log of it; or another program did.
         BegunBy::Person => all(calls::is_ours) || (!changed && all(is_programs_prompt)),
     };

@@ -2,6 +2,7 @@
 //! same.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::adapters::servers::{self, ServerSpec};
@@ -21,6 +22,18 @@ const ALL: [(&str, &str); 3] = [
 /// The name of a skill's file.
 const FILE: &str = "SKILL.md";
 
+/// A folder by the name that it really has, as far as it is there: people keep what their agents
+/// read in a repository of their own, and link to it.
+fn real(folder: &Path) -> PathBuf {
+    for above in folder.ancestors() {
+        if let (Ok(real), Ok(below)) = (fs::canonicalize(above), folder.strip_prefix(above)) {
+            // Nothing is joined to a folder that is there whole: that would end it with a slash.
+            return if below.as_os_str().is_empty() { real } else { real.join(below) };
+        }
+    }
+    folder.to_path_buf()
+}
+
 impl Installer<'_> {
     /// The plans for skills: each folder of them once, whoever reads it.
     pub fn plan_skills(
@@ -32,6 +45,8 @@ impl Installer<'_> {
         let mut folders: Vec<(PathBuf, Vec<&'static str>)> = Vec::new();
         for spec in specs {
             let Some(folder) = self.skills_of(spec) else { continue };
+            // Several agents' folders may be links to one.
+            let folder = real(&folder);
             match folders.iter_mut().find(|(known, _)| *known == folder) {
                 Some((_, readers)) => readers.push(spec.agent),
                 None => folders.push((folder, vec![spec.agent])),
@@ -112,7 +127,7 @@ impl Installer<'_> {
     fn others_who_read(&self, folder: &Path) -> BTreeSet<String> {
         let all = servers::ALL.iter();
         all.filter(|spec| files::is_dir(spec.home(self.places)))
-            .filter(|spec| self.skills_of(spec).is_some_and(|own| own == folder))
+            .filter(|spec| self.skills_of(spec).is_some_and(|own| real(&own) == folder))
             .map(|spec| spec.agent.to_string())
             .collect()
     }

@@ -111,8 +111,8 @@ impl Memory {
             return refused(format!("File {path} already exists"));
         }
         let content = self.fit(path, file_text)?;
-        self.make_folder(&file)?;
-        files::write_atomic(&file, content.as_bytes()).context(cannot(path))?;
+        self.make_folder(path, &file)?;
+        files::write_private(&file, content.as_bytes()).context(cannot(path))?;
         Ok(format!("File created successfully at: {path}"))
     }
 
@@ -203,10 +203,13 @@ impl Memory {
         if old.is_hidden() || !is_there(&from)? {
             return refused(format!("The path {old_path} does not exist"));
         }
+        if files::symlink_metadata(&from).is_ok_and(|found| found.is_symlink()) {
+            return refused(THROUGH_LINK);
+        }
         if new.names().starts_with(old.names()) {
             return refused(format!("The destination {new_path} is inside of {old_path}"));
         }
-        self.make_folder(&to)?;
+        self.make_folder(new_path, &to)?;
         files::rename(&from, &to).context(cannot(old_path))?;
         Ok(format!("Successfully renamed {old_path} to {new_path}"))
     }
@@ -299,10 +302,16 @@ impl Memory {
         Ok(self.redactor()?.redact(&content.replace('\0', "")).into_owned())
     }
 
-    fn make_folder(&self, file: &std::path::Path) -> Result<()> {
+    fn make_folder(&self, path: &str, file: &std::path::Path) -> Result<()> {
         let folder = file.parent().unwrap_or(file);
+        let is_file = |err: &io::Error| {
+            matches!(err.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists)
+        };
         match files::create_private_dir(folder) {
             Err(err) if files::is_link_error(&err) => refused(THROUGH_LINK),
+            Err(err) if is_file(&err) => {
+                refused(format!("The path {path} is below a file, which is not a directory."))
+            }
             made => made.context(|| self.store().cannot_write()),
         }
     }
