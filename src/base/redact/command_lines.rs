@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use super::placeholders::{is_placeholder, is_test_password};
+use super::placeholders::{is_placeholder_at, is_test_password, names_a_secret};
+use super::validators::is_wordy;
 
 /// A program that takes passwords on its command line.
 struct Program {
@@ -20,6 +21,8 @@ struct Program {
 enum Taken {
     /// The value of a flag, in the next word, behind `=` or glued to the flag.
     Flag(&'static str),
+    /// The same in the next word only: longer flags of the program begin alike.
+    Next(&'static str),
     /// The part of such a value behind the first of this character.
     Behind(&'static str, char),
     /// Glued to the flag only.
@@ -32,9 +35,13 @@ enum Taken {
     Last(char),
     /// Between `/` and `@` of the first plain word.
     Slash,
+    /// The plain word behind `\\\\server\\share`.
+    Share,
+    /// The values of `name=value`, where the name or the value says that it is one.
+    Pairs,
 }
 
-use Taken::{After, AfterKey, Behind, Flag, Glued, Last, Slash};
+use Taken::{After, AfterKey, Behind, Flag, Glued, Last, Next, Pairs, Share, Slash};
 
 /// The programs, and how they take passwords.
 const PROGRAMS: &[Program] = &[
@@ -103,8 +110,8 @@ const PROGRAMS: &[Program] = &[
             Behind("-passin", ':'),
             Behind("-passout", ':'),
             Behind("-pass", ':'),
-            Flag("-k"),
-            Flag("-K"),
+            Next("-k"),
+            Next("-K"),
             Flag("-password"),
         ],
     ),
@@ -114,7 +121,6 @@ const PROGRAMS: &[Program] = &[
         &[Flag("-w"), Flag("-s")],
     ),
     of(&["htpasswd"], &[Last('b')]),
-    of(&["htdigest"], &[]),
     of(&["ssh-keygen"], &[Flag("-N"), Flag("-P")]),
     of(&["zip", "unzip", "zipcloak"], &[Flag("-P")]),
     of(&["7z", "7za", "7zz", "rar", "unrar"], &[Glued("-p"), Glued("-hp")]),
@@ -130,6 +136,7 @@ const PROGRAMS: &[Program] = &[
         ],
     ),
     verb(&["net"], "user", &[After("user", 1)]),
+    verb(&["net"], "use", &[Share]),
     of(&["net"], &[Behind("-U", '%')]),
     of(&["plink", "pscp", "psftp", "putty", "winscp"], &[Flag("-pw")]),
     of(&["cmdkey", "xfreerdp", "wfreerdp", "mstsc"], &[Glued("/pass:"), Glued("/p:")]),
@@ -176,14 +183,13 @@ const PROGRAMS: &[Program] = &[
         &[Flag("-t"), Flag("--auth")],
     ),
     of(&["consul", "nomad", "vault"], &[Flag("-token")]),
+    of(&["vault"], &[Pairs]),
     of(&["snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"], &[Flag("-A"), Flag("-X"), Flag("-c")]),
     of(&["security"], &[Flag("-w"), Flag("-p"), Flag("-P")]),
     of(&["mount.cifs", "sshfs"], &[Behind("-o", '=')]),
     of(&["jenkins-cli", "jenkins-cli.jar"], &[Behind("-auth", ':')]),
     of(&["crackmapexec", "nxc", "evil-winrm", "psexec", "psexec64", "paexec"], &[Flag("-p")]),
-    of(&["ansible-vault"], &[]),
     of(&["gpg", "gpg2"], &[Flag("--passphrase")]),
-    of(&["cryptsetup", "kinit"], &[]),
 ];
 
 const fn of(names: &'static [&'static str], secrets: &'static [Taken]) -> Program {
@@ -200,22 +206,23 @@ const fn verb(
 
 /// What a reader of command lines begins at: names of programs.
 pub(super) const ANCHORS: &[&str] = &[
-    "curl", "http -", "https -", "http get", "http post", "http put", "xh -", "httpie", "sshpass",
-    "mysql", "mariadb", "mycli", "mongo", "redis-cli", "valkey-cli", "keydb-cli", "sqlcmd", "bcp ",
-    "osql ", "isql ", "tsql ", "cqlsh", "cypher-shell", "nodetool", "beeline", "influx ", "ncftp",
-    "sqlplus", "expdp", "impdp", "sqlldr", "rman ", "sqlcl", "clickhouse-client", "etcdctl",
-    "snowsql", "neo4j-admin", "rabbitmq", "twine", "useradd", "usermod", "rdesktop", "mosquitto_",
-    "ipmitool", "mqttx", "docker ", "podman ", "nerdctl ", "buildah ", "skopeo ", "crane ",
-    "oras ", "helm ", "az login", "az keyvault", "oc login", "oc create", "regctl ", "npm ",
-    "pnpm ", "yarn ", "bun ", "cf login", "ibmcloud", "vault ", "cargo login", "wandb ", "gem ",
-    "flyctl", "ngrok", "kubectl", "openssl", "smbclient", "smbmap", "rpcclient", "smbget",
-    "winexe", "ldap", "htpasswd", "ssh-keygen", "zip ", "7z ", "7za ", "7zz ", "rar ", "keytool",
-    "jarsigner", "apksigner", "net user", "net rpc", "plink", "pscp", "psftp", "putty ", "winscp",
-    "cmdkey", "xfreerdp", "wfreerdp", "mstsc", "lftp", "wpa_passphrase", "nmcli", "poetry config",
-    "composer", "bundle config", "aws configure", "aws ssm", "aws secretsmanager", "aws rds",
-    "gh secret", "rclone ", "mc alias", "nuget", "dotnet ", "vercel ", "netlify ", "fly ",
-    "doctl ", "railway ", "glab ", "consul ", "nomad ", "snmp", "security ", "mount.cifs", "sshfs",
-    "jenkins-cli", "crackmapexec", "nxc ", "evil-winrm", "psexec", "paexec", "gpg ", "gpg2 ",
+    "curl", "http ", "https ", "xh ", "httpie", "sshpass", "mytop", "unzip ", "unrar ", "zipcloak",
+    "mysql", "mariadb", "mycli", "tnsping", "net use", "mongo", "redis-cli", "valkey-cli",
+    "keydb-cli", "sqlcmd", "bcp ", "osql ", "isql ", "tsql ", "cqlsh", "cypher-shell", "nodetool",
+    "beeline", "influx ", "ncftp", "sqlplus", "expdp", "impdp", "sqlldr", "rman ", "sqlcl",
+    "clickhouse-client", "etcdctl", "snowsql", "neo4j-admin", "rabbitmq", "twine", "useradd",
+    "usermod", "rdesktop", "mosquitto_", "ipmitool", "mqttx", "docker ", "podman ", "nerdctl ",
+    "buildah ", "skopeo ", "crane ", "oras ", "helm ", "az login", "az keyvault", "oc login",
+    "oc create", "regctl ", "npm ", "pnpm ", "yarn ", "bun ", "cf login", "ibmcloud", "vault ",
+    "cargo login", "wandb ", "gem ", "flyctl", "ngrok", "kubectl", "openssl", "smbclient",
+    "smbmap", "rpcclient", "smbget", "winexe", "ldap", "htpasswd", "ssh-keygen", "zip ", "7z ",
+    "7za ", "7zz ", "rar ", "keytool", "jarsigner", "apksigner", "net user", "net rpc", "plink",
+    "pscp", "psftp", "putty ", "winscp", "cmdkey", "xfreerdp", "wfreerdp", "mstsc", "lftp",
+    "wpa_passphrase", "nmcli", "poetry config", "composer", "bundle config", "aws configure",
+    "aws ssm", "aws secretsmanager", "aws rds", "gh secret", "rclone ", "mc alias", "nuget",
+    "dotnet ", "vercel ", "netlify ", "fly ", "doctl ", "railway ", "glab ", "consul ", "nomad ",
+    "snmp", "security ", "mount.cifs", "sshfs", "jenkins-cli", "crackmapexec", "nxc ",
+    "evil-winrm", "psexec", "paexec", "gpg ", "gpg2 ",
 ];
 
 /// Finds the passwords on the command line whose program stands at `start`.
@@ -238,12 +245,16 @@ pub(super) fn read(text: &str, start: usize, found: &mut dyn FnMut(Range<usize>)
 
 fn take(text: &str, words: &[Range<usize>], taken: &Taken, found: &mut dyn FnMut(Range<usize>)) {
     let mut give = |range: Range<usize>| {
-        if is_password(&text[range.clone()]) {
+        if is_password(text, &range) {
             found(range);
         }
     };
     match taken {
         Flag(flag) => flag_values(text, words, flag, true).for_each(give),
+        Next(flag) => {
+            let values = words.windows(2).filter(|pair| text[pair[0].clone()] == **flag);
+            values.map(|pair| pair[1].clone()).for_each(give);
+        }
         Glued(flag) => flag_values(text, words, flag, false).for_each(give),
         Behind(flag, mark) => {
             for value in flag_values(text, words, flag, true) {
@@ -264,41 +275,66 @@ fn take(text: &str, words: &[Range<usize>], taken: &Taken, found: &mut dyn FnMut
                 }
             }
         }
-        After(word, nth) => {
-            let plain = |word: &&Range<usize>| !text[(*word).clone()].starts_with('-');
-            let at = words
-                .iter()
-                .position(|w| word.is_empty() || text[w.clone()].eq_ignore_ascii_case(word));
-            let value = at.and_then(|at| words[at + 1..].iter().filter(plain).nth(*nth));
-            value.cloned().into_iter().for_each(give);
+        Pairs => pair_values(text, words).for_each(give),
+        _ => by_place(text, words, taken).into_iter().for_each(give),
+    }
+}
+
+/// The word that is known by its place among the others.
+fn by_place(text: &str, words: &[Range<usize>], taken: &Taken) -> Option<Range<usize>> {
+    let word = |range: &Range<usize>| &text[range.clone()];
+    match taken {
+        After(name, nth) => {
+            let is_name = |w: &Range<usize>| name.is_empty() || word(w).eq_ignore_ascii_case(name);
+            let at = words.iter().position(is_name)?;
+            let mut plain = words[at + 1..].iter().filter(|other| !word(other).starts_with('-'));
+            plain.nth(*nth).cloned()
         }
         AfterKey(key, nth) => {
-            let is_key = |word: &Range<usize>| {
-                let word = text[word.clone()].to_ascii_lowercase();
-                word.ends_with(key) || word.starts_with(key)
+            let is_key = |other: &Range<usize>| {
+                let other = word(other).to_ascii_lowercase();
+                other.ends_with(key) || other.starts_with(key)
             };
-            let at = words.iter().position(is_key);
-            at.and_then(|at| words.get(at + 1 + nth)).cloned().into_iter().for_each(give);
+            words.get(words.iter().position(is_key)? + 1 + nth).cloned()
         }
         Last(letter) => {
-            let has = |word: &Range<usize>| {
-                let word = &text[word.clone()];
-                word.starts_with('-') && !word.starts_with("--") && word.contains(*letter)
+            let has = |other: &Range<usize>| {
+                let other = word(other);
+                other.starts_with('-') && !other.starts_with("--") && other.contains(*letter)
             };
-            if words.iter().any(has) && words.len() >= 4 {
-                words.last().cloned().into_iter().for_each(give);
-            }
+            words.last().filter(|_| words.iter().any(has) && words.len() >= 4).cloned()
         }
         Slash => {
-            let login = words[1..].iter().find(|word| text[(*word).clone()].contains('/'));
-            if let Some(login) = login {
-                let value = &text[login.clone()];
-                let from = value.find('/').map_or(0, |at| at + 1);
-                let to = value.rfind('@').filter(|at| *at > from).unwrap_or(value.len());
-                give(login.start + from..login.start + to);
-            }
+            let login = words[1..].iter().find(|other| word(other).contains('/'))?;
+            let value = word(login);
+            let from = value.find('/').map_or(0, |at| at + 1);
+            let to = value.rfind('@').filter(|at| *at > from).unwrap_or(value.len());
+            Some(login.start + from..login.start + to)
         }
+        Share => {
+            let mut plain = words.iter().filter(|other| !word(other).starts_with('/'));
+            plain.find(|other| word(other).starts_with(r"\\"))?;
+            plain.next().cloned()
+        }
+        _ => None,
     }
+}
+
+/// The values of `name=value` that are secrets by their name, or by how they look.
+fn pair_values<'t>(
+    text: &'t str,
+    words: &'t [Range<usize>],
+) -> impl Iterator<Item = Range<usize>> + 't {
+    words.iter().filter_map(move |word| {
+        let (name, value) = text[word.clone()].split_once('=')?;
+        let value = value.trim_matches(['"', '\'']);
+        let is_uuid = value.len() == 36 && value.matches('-').count() == 4;
+        let looks = is_token(value) && !is_uuid && !is_wordy(value) && !value.starts_with('/');
+        let from = word.start + name.len() + 1;
+        let from = from + text[from..word.end].find(value)?;
+        (!name.starts_with('-') && (names_a_secret(name) || looks))
+            .then_some(from..from + value.len())
+    })
 }
 
 /// The values that a flag has in a command.
@@ -332,14 +368,15 @@ fn flag_values<'t>(
 }
 
 /// Whether a word on a command line is a password rather than a place for one.
-fn is_password(value: &str) -> bool {
+fn is_password(text: &str, range: &Range<usize>) -> bool {
+    let value = &text[range.clone()];
     value.len() >= 3
-        && !value.starts_with(['$', '<', '{', '[', '%', '-', '@', '*', '`', '('])
+        && !value.starts_with(['<', '{', '[', '-', '@', '`', '('])
         && !value.contains("://")
         && !value.starts_with("env:")
         && !value.starts_with("file:")
         && !value.starts_with("/dev/")
-        && !is_placeholder(value)
+        && !is_placeholder_at(text, range)
         && !is_test_password(value)
 }
 
@@ -371,7 +408,16 @@ pub(super) fn command(text: &str, start: usize, most: usize) -> Vec<Range<usize>
             // A line that goes on in the next one.
             b'\\' if matches!(bytes.get(at + 1), Some(b'\n')) => at += 2,
             b'\\' if matches!(bytes.get(at + 1..at + 3), Some(b"\r\n")) => at += 3,
-            b'\n' | b'\r' | b'|' | b';' | b'&' | b')' | b'`' | b'<' | b'>' => break,
+            b'\n' | b'\r' | b'|' | b';' | b'&' | b')' | b'`' | b'<' | b'>' => {
+                // The number of what is led elsewhere: `2>&1`.
+                let number = |word: &mut Range<usize>| {
+                    word.end == at && word.len() == 1 && bytes[word.start].is_ascii_digit()
+                };
+                if bytes[at] == b'>' {
+                    words.pop_if(number);
+                }
+                break;
+            }
             b'\\' if matches!(bytes.get(at + 1), Some(b'n' | b'r')) => break,
             _ => {
                 let Some((word, next)) = word(bytes, at, end) else { break };
@@ -472,7 +518,7 @@ pub(super) fn read_piped(text: &str, start: usize, found: &mut dyn FnMut(Range<u
     }
     let shown = text[password.clone()].trim_end_matches("\\n");
     let password = password.start..password.start + shown.len();
-    if is_password(shown) {
+    if is_password(text, &password) {
         found(password);
     }
 }
@@ -507,4 +553,58 @@ fn asks(command: &str) -> bool {
         "--password-file -",
     ];
     ASKING.iter().any(|word| command.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check, untouched};
+    use super::*;
+
+    #[test]
+    fn the_reader_is_called_at_every_program() {
+        for name in PROGRAMS.iter().flat_map(|program| program.names) {
+            let call = format!("{name} ");
+            let begins = |anchor: &&str| call.starts_with(*anchor) || anchor.starts_with(&call);
+            assert!(ANCHORS.iter().any(|anchor| begins(&anchor)), "`{name}` has no anchor");
+        }
+    }
+
+    #[test]
+    fn a_short_flag_of_openssl_is_a_word_of_its_own() {
+        untouched("openssl req -x509 -nodes -keyout key.pem -out cert.pem");
+        untouched("openssl pkcs8 -topk8 -keyform DER -in key.der");
+        check(
+            "openssl enc -aes-256-cbc -k Blau7Walkran -in a",
+            "openssl enc -aes-256-cbc -k [redacted:command-password] -in a",
+        );
+    }
+
+    #[test]
+    fn single_quotes_keep_a_dollar_sign() {
+        check(
+            "mysql -u root -p'$chl0ssAllee9' shop",
+            "mysql -u root -p'[redacted:command-password]' shop",
+        );
+        untouched("mysql -u root -p\"$DB_PASSWORD\" shop");
+        untouched("mysql -u root -p$chl0ssAllee9 shop");
+        untouched("sshpass -p '$PASSWORD' ssh host");
+        check(
+            "curl -u admin:Tr0ub4dor%sA8t https://x.acme.test",
+            "curl -u admin:[redacted:command-password] https://x.acme.test",
+        );
+    }
+
+    #[test]
+    fn what_a_share_or_a_vault_is_given() {
+        check(
+            r"net use \\h\c$ /user:bob Blau7Walkran 2>&1",
+            r"net use \\h\c$ /user:bob [redacted:command-password] 2>&1",
+        );
+        untouched(r"net use Z: \\h\share /persistent:yes");
+        untouched("vault kv put secret/billing ttl=24h owner=team-a");
+        check(
+            "htpasswd -bc .htpasswd bob Blau7Walkran 2>&1",
+            "htpasswd -bc .htpasswd bob [redacted:command-password] 2>&1",
+        );
+    }
 }

@@ -365,7 +365,7 @@ fn replaced(text: &str, found: &[(usize, usize, &str)]) -> String {
 }
 
 /// Is raised where validators or readers find something that they did not find before.
-const CODE_VERSION: u32 = 3;
+const CODE_VERSION: u32 = 4;
 
 /// A hash that is the same everywhere.
 fn fingerprint(bytes: &[u8]) -> u64 {

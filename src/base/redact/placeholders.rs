@@ -3,6 +3,10 @@
 //!
 //! These are the lists of words by which the validators recognize them.
 
+use std::ops::Range;
+
+use super::validators::is_wordy;
+
 /// Whether a name of a token or key is no secret: of pages, caches, language models.
 pub(super) fn is_harmless_name(name: &str) -> bool {
     const HARMLESS: &[&str] = &[
@@ -32,24 +36,49 @@ pub(super) fn is_harmless_name(name: &str) -> bool {
     false
 }
 
+/// Whether the value at a place stands for a secret; in single quotes a dollar sign is one as any.
+pub(super) fn is_placeholder_at(text: &str, range: &Range<usize>) -> bool {
+    let value = &text[range.clone()];
+    let literal = value.strip_prefix('$').filter(|rest| {
+        let is_constant = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        let in_quotes = text[..range.start].ends_with('\'');
+        in_quotes && !rest.chars().all(is_constant) && !rest.starts_with(['{', '(', '$'])
+    });
+    match literal {
+        // `'$db_password'` is a variable of a template.
+        Some(rest) => is_wordy(rest) || is_placeholder(rest),
+        None => is_placeholder(value),
+    }
+}
+
 /// Whether a value stands for a secret in examples and templates.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    const PARTS: &[&str] = &[
-        "${", "{{", "$(", "#{", "<%", "%s", "%(", "...", "…", "***", "•••", "xxx", "redacted",
-        "your", "example", "placeholder", "changeme", "change_me", "change-me", "dummy", "replace",
-        "insert", "todo", "sample", "process.env", "environ", "getenv", "env.", "env[", "secrets.",
+    const SIGNS: &[&str] = &[
+        "${", "{{", "$(", "#{", "<%", "%(", "...", "…", "***", "•••", "xxxxx", "process.env",
+        "environ", "getenv", "env.", "env[", "secrets.",
+    ];
+    // Words: `sample_password`, but not `samplePea7x`.
+    const WORDS: &[&str] = &[
+        "%s", "xxx", "redacted", "your", "example", "placeholder", "changeme", "change_me",
+        "change-me", "dummy", "replace", "insert", "todo", "sample",
     ];
     let Some(first) = value.chars().next() else {
         return true;
     };
-    if "$<{%*[".contains(first) || value.chars().all(|c| c == first) {
+    if "$<{[".contains(first) || value.chars().all(|c| c == first) {
+        return true;
+    }
+    // `%PASSWORD%`, `*args`, but not a password that begins so.
+    if "%*".contains(first) && (value.ends_with(first) || is_wordy(value)) {
         return true;
     }
     if value.contains('{') && value.contains('}') {
         return true;
     }
     let lower = value.to_ascii_lowercase();
-    let Some(part) = PARTS.iter().find(|part| lower.contains(**part)) else { return false };
+    let sign = SIGNS.iter().find(|sign| lower.contains(**sign));
+    let word = || WORDS.iter().find(|word| has_word(&lower, word));
+    let Some(part) = sign.or_else(word) else { return false };
     // A word such as `example` inside of a value that is otherwise as random as a secret excuses
     // nothing.
     let rest = lower.replace(part, "");
@@ -65,6 +94,18 @@ pub(super) fn is_placeholder(value: &str) -> bool {
             .iter()
             .all(|kind| has(value, *kind));
     !long_run && !base64
+}
+
+/// Whether a word of an example stands in a value: by itself, or glued to the name of a secret as
+/// in `yourpassword`.
+fn has_word(value: &str, word: &str) -> bool {
+    value.match_indices(word).any(|(at, _)| {
+        let is_letter = |c: &char| c.is_alphanumeric();
+        let before: String = value[..at].chars().rev().take_while(is_letter).collect();
+        let after: String = value[at + word.len()..].chars().take_while(is_letter).collect();
+        let glued = format!("{}{after}", before.chars().rev().collect::<String>());
+        glued.is_empty() || is_plain(&glued) || is_test_password(&glued)
+    })
 }
 
 /// Whether a word only stands where a value could: types, constants, words of forms and messages.
@@ -198,4 +239,47 @@ pub(super) fn names_a_secret(value: &str) -> bool {
         "credential",
     ];
     names.iter().any(|name| lower.contains(name))
+}
+
+/// Whether a text in quotes is a password of several words, rather than a label or a message.
+pub(super) fn is_phrase(value: &str) -> bool {
+    /// Words of labels and messages about passwords; those of languages are in `spoken`.
+    const OF_MESSAGES: &[&str] = &[
+        "the", "a", "an", "is", "are", "was", "be", "must", "has", "have", "should", "can",
+        "cannot", "not", "no", "to", "of", "at", "in", "on", "for", "with", "and", "or", "your",
+        "you", "it", "this", "that", "from", "by", "as", "if", "when", "least", "most", "minimum",
+        "maximum", "min", "max", "characters", "chars", "letters", "digits", "long", "length",
+        "field", "required", "optional", "invalid", "valid", "wrong", "incorrect", "enter",
+        "forgot", "forgotten", "reset", "show", "hide", "change", "confirm", "new", "old",
+        "current", "login", "log", "sign", "set", "use", "see", "get", "account", "user", "email",
+        "please", "contains", "contain", "failed", "error", "missing", "empty", "hash", "hashed",
+        "hidden", "string", "text", "value", "env", "der", "die", "das", "ist", "el", "la", "le",
+        "les", "de", "del", "des", "du", "und", "mit", "pour", "para", "con",
+    ];
+    let words: Vec<&str> = value.split([' ', '\t', '\u{a0}']).collect();
+    let lower = value.to_lowercase();
+    let is_message = |word: &&str| OF_MESSAGES.contains(&word.trim_matches([',', '.', ':']));
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_word = |word: &str| word.len() >= 3 && word.chars().all(char::is_lowercase);
+    // `Gr4pe`: a digit before a letter.
+    let is_mixed = |word: &str| {
+        let digit = word.find(|c: char| c.is_ascii_digit());
+        digit.is_some_and(|at| word[at..].contains(char::is_alphabetic))
+    };
+    if words.len() < 2
+        || words.len() > 12
+        || value.chars().count() > 100
+        || words.iter().any(|word| word.is_empty() || word.chars().count() > 24)
+        || value.contains(['=', '(', ')', '{', '}', '<', '>', '$', '/', '\\', '|', ':'])
+        || value.ends_with(['.', '?', '…'])
+        || value.ends_with(',')
+        || lower.split([' ', '\t']).any(|word| is_message(&word))
+        || names_a_secret(&lower)
+        || super::spoken::PASSWORDS.iter().any(|word| lower.contains(word))
+    {
+        return false;
+    }
+    let is_plain = |word: &&str| is_word(word) || is_number(word);
+    words.iter().any(|word| is_mixed(word))
+        || (words.len() >= 4 && words.iter().all(|w| is_plain(&w)))
 }

@@ -4,10 +4,10 @@
 //! example stands in parts, so that this file holds none that a scanner would report.
 
 use super::validators::{
-    Candidate, after_a_number, after_an_app_id, after_pat, after_user, anywhere, argument,
-    beside_kty, cookie, credential, login, mixed, mixed_token, named_or_alone, password,
-    password_line, pgpass, pin, random_value, secret, service_key, session_id, token, typed,
-    url_password, url_token, value_of_name, wallet_key,
+    Candidate, after_a_number, after_an_app_id, after_an_asana_id, after_pat, after_user, anywhere,
+    argument, beside_kty, checked_wallet_key, cookie, credential, directive, login, mixed,
+    mixed_token, named_or_alone, password, password_line, pgpass, pin, random_value, secret, seed,
+    service_key, session_id, token, typed, url_password, url_token, value_of_name, wallet_key,
 };
 
 /// One kind of secret.
@@ -411,6 +411,12 @@ pub const RULES: &[Rule] = rules! {
             r"[A-Za-z0-9_=:/+-]{20,}(?:\.[A-Za-z0-9_=/+-]{8,}){0,4}",
         ),
         ["tskey-auth-", "kq2Wm9Zr4Tn8CNTRL-x7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6Hf"];
+    "asana-token" after_an_asana_id []
+        r"[0-9a-f]{32}\b",
+        ["1/1204815162342108:", "3f9a1c7e5b2d80649e1f3a7c5d2b8064"];
+    "wallet-import-key" checked_wallet_key []
+        r"[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}\b",
+        ["5Kb8kLf9zgWQnogidDA76MzPL6", "TsZZY36hWXMssSzNydYXYB9KF"];
     "airtable-token" after_pat []
         r"[0-9a-f]{64}\b",
         ["pat", "x7Kq2Wm9Zr4Tn8.", "3f9a1c7e5b2d80649e1f3a7c5d2b8064f1a3c5e73f9a1c7e5b2d80649e1f3a7c"];
@@ -562,6 +568,29 @@ pub const RULES: &[Rule] = rules! {
     "shadow-hash" anywhere [":$6$", ":$5$", ":$y$", ":$1$", ":$2y$", ":$2b$", ":$apr1$", ":{SSHA}"]
         r":(\$(?:6|5|y|1|2y|2b|apr1)\$[A-Za-z0-9./$=,]{20,}|\{SSHA\}[A-Za-z0-9+/=]{24,})",
         ["root:", "$6$x7Kq2Wm9$", "Zr4Tn8Yc1Vd5Lp3Bs6Hf0Jg9Ea2Ub4Nx7Kq2Wm9Zr4Tn8Yc1Vd5Lp3Bs6", ":19000:"];
+    "password-hash" anywhere ["$2a$", "$2b$", "$2y$", "$6$", "$5$", "$y$", "$1$", "$apr1$", "$argon2"]
+        concat!(
+            r"(?:\$2[aby]\$[0-9]{2}\$[A-Za-z0-9./]{53}",
+            r"|\$6\$(?:rounds=[0-9]+\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{86}",
+            r"|\$5\$(?:rounds=[0-9]+\$)?[A-Za-z0-9./]{1,16}\$[A-Za-z0-9./]{43}",
+            r"|\$y\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{1,86}\$[A-Za-z0-9./]{43}",
+            r"|\$(?:apr)?1\$[A-Za-z0-9./]{1,8}\$[A-Za-z0-9./]{22}",
+            r"|\$argon2(?:id|i|d)\$[A-Za-z0-9=,$+/]{40,})",
+        ),
+        ["$2b$", "12$x7Kq2Wm9Zr4Tn8Yc1Vd5Lu3Bs6Hf0Jg9Ea2Ub4NkQw8RtYuIoPaSd"];
+    "wifi-code" anywhere ["WIFI:"]
+        r"WIFI:(?:[A-Z0-9]{1,3}:(?:[^;\\\r\n]|\\[^\r\n])*;){0,6}?P:((?:[^;\\\r\n]|\\[^\r\n]){4,});",
+        ["WIFI:S:guest;T:WPA;P:", "Blau7Walkran", ";;"];
+    "two-factor-seed" seed ["2fa", "totp", "mfa ", "mfa_", "two-factor", "authenticator"]
+        concat!(
+            r"(?i)(?:2fa|totp|mfa|two-factor|authenticator)(?:[ _-](?:secret|seed|key|code|setup|backup)){1,3}",
+            r#"["'\\]{0,3}(?:[ ]is)?[ \t]{0,2}[:=]?[ \t]{0,3}["'`\\]{0,3}"#,
+            r"((?:[A-Z2-7]{4}[ -]){3,15}[A-Z2-7]{2,4}\b|[A-Z2-7]{16,64}\b)",
+        ),
+        ["2FA secret: ", "JBSW Y3DP EHPK 3PXP"];
+    "directive-password" directive ["passphrase ", "password "]
+        r#"(?i)(?:passphrase|password)[ \t]{1,4}["'\\]{0,3}([^\s"'\\]{6,64})"#,
+        ["IdentityPassphrase ", "Blau7Walkran"];
     "xml-secret" value_of_name [
             "password>", "passwd>", "pwd>", "passphrase>", "secret>", "token>", "apikey>",
             "api_key>", "api-key>", "accesskey>", "secretkey>", "secret_key>", "privatekey>",

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::placeholders::{is_placeholder, is_plain, is_test_password, names_a_secret};
+use super::placeholders::{is_phrase, is_placeholder, is_plain, is_test_password, names_a_secret};
 use super::validators::is_wordy;
 use crate::base::static_regex::StaticRegex;
 
@@ -166,6 +166,7 @@ pub(super) fn read_password(text: &str, start: usize, found: &mut dyn FnMut(Rang
         // The value right behind the word has to be clearer.
         adjacent(text, start + word).filter(|value| is_clear(&text[value.clone()]))
     });
+    let value = value.or_else(|| over_words(text, start + word));
     value.into_iter().for_each(found);
 }
 
@@ -221,6 +222,10 @@ fn linked(text: &str, start: usize, word: usize) -> Option<Range<usize>> {
     for _ in 0..3 {
         let link = LINK.find(&rest[from..])?;
         from += link.end();
+        let begin = start + word + from;
+        if let Some(quoted) = quoted(text, begin) {
+            return Some(quoted);
+        }
         let Some(value) = VALUE.find(&rest[from..]) else { continue };
         let range = trimmed(text, start + word + from..start + word + from + value.end());
         if is_likely(&text[range.clone()]) {
@@ -231,6 +236,58 @@ fn linked(text: &str, start: usize, word: usize) -> Option<Range<usize>> {
         }
     }
     None
+}
+
+/// The whole text in quotes that begins at a place, if it is several words and no sentence.
+fn quoted(text: &str, start: usize) -> Option<Range<usize>> {
+    const QUOTES: &[(char, char)] =
+        &[('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」')];
+    let open = text[..start].chars().next_back()?;
+    let (_, close) = QUOTES.iter().find(|(opening, _)| *opening == open)?;
+    let rest = super::cut(&text[start..], 120);
+    let length = rest.find([*close, '\n', '\r']).filter(|at| rest[*at..].starts_with(*close))?;
+    let inner = rest[..length].trim_end_matches('\\');
+    let first = inner.split(' ').next().unwrap_or(inner);
+    // `"Gr4pe for the tree"`: the first word leaves no doubt.
+    let is_begun = || first.len() >= 5 && is_clear(first) && !inner.contains(['=', '(', '{']);
+    (inner.contains(' ') && (is_phrase(inner) || is_begun())).then(|| start..start + inner.len())
+}
+
+/// The value behind what a password is for: `пароль от сервера X9…`. In languages that need no
+/// verb here, and only what can be no word.
+fn over_words(text: &str, end: usize) -> Option<Range<usize>> {
+    const FOR: &[&str] = &["от", "для", "к", "на", "у", "від", "до", "за"];
+    const NAMED: &[&str] = &["пользователя", "юзера", "пользователь", "користувача", "версии"];
+    let line = super::cut(&text[end..], 160).split(['\n', '\r']).next()?;
+    let (mut at, mut last) = (end, "");
+    for (number, word) in line.split(' ').take(7).enumerate() {
+        let range = at..at + word.len();
+        at = range.end + 1;
+        match number {
+            // The ending of the word itself: `пароля`.
+            0 if word.chars().all(char::is_alphabetic) => {}
+            1 if FOR.contains(&word) => {}
+            0 | 1 => return None,
+            _ => {
+                let value = trimmed(text, range);
+                if !NAMED.contains(&last) && number > 2 && is_no_word(&text[value.clone()]) {
+                    return Some(value);
+                }
+            }
+        }
+        last = word;
+    }
+    None
+}
+
+/// Whether a value has capitals, small letters and digits, and more than one number behind a word.
+fn is_no_word(value: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    value.len() >= 8
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && value.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && is_clear(value)
 }
 
 /// The value that stands right behind a word.

@@ -6,9 +6,12 @@
 
 use std::ops::Range;
 
+use sha2::{Digest, Sha256};
+
 use super::entropy::{looks_random, splits};
 use super::placeholders::{
-    is_harmless_name, is_placeholder, is_plain, is_test_password, names_a_secret,
+    is_harmless_name, is_phrase, is_placeholder, is_placeholder_at, is_plain, is_test_password,
+    names_a_secret,
 };
 use super::views::base64_decoded;
 
@@ -156,9 +159,14 @@ pub(super) fn typed(candidate: &Candidate) -> bool {
     let near = before.char_indices().rev().nth(300).map_or(before, |(at, _)| &before[at..]);
     let value = candidate.value();
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    // What follows the question for a password at once, and ends with the Enter key, is the answer.
+    let asked = near.rfind("expect").is_some_and(|at| near[at..].contains("assword"));
+    let entered = candidate.text[candidate.range.end..].trim_start_matches('\\').starts_with('r');
     (near.contains("assword") || near.contains("spawn"))
         && has(u8::is_ascii_alphabetic)
-        && (has(u8::is_ascii_digit) || value.contains(|c| "!@#$%^&*+~?".contains(c)))
+        && (has(u8::is_ascii_digit)
+            || value.contains(|c| "!@#$%^&*+~?".contains(c))
+            || (asked && entered))
         && !value.starts_with(['$', '/', '.', '-'])
         && !is_placeholder(value)
         && !is_test_password(value)
@@ -171,6 +179,61 @@ pub(super) fn after_user(candidate: &Candidate) -> bool {
         from += 1;
     }
     candidate.text[from..candidate.start].contains("USER ") && password_line(candidate)
+}
+
+/// Accepts the second half of a token of Asana: a digit, a number and a colon stand before it.
+pub(super) fn after_an_asana_id(candidate: &Candidate) -> bool {
+    let Some(before) = candidate.text[..candidate.start].strip_suffix(':') else { return false };
+    let digits = before.bytes().rev().take(18).take_while(u8::is_ascii_digit).count();
+    let before = &before[..before.len() - digits];
+    let version = before.strip_suffix('/').and_then(|before| before.bytes().next_back());
+    (15..=17).contains(&digits) && version.is_some_and(|byte| byte.is_ascii_digit())
+}
+
+/// Accepts a key of a wallet by itself: its last four bytes are a check of the others.
+pub(super) fn checked_wallet_key(candidate: &Candidate) -> bool {
+    const DIGITS: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    // A number with base 58, the most significant byte first.
+    let mut number: Vec<u8> = Vec::new();
+    for byte in candidate.value().bytes() {
+        let Some(digit) = DIGITS.iter().position(|digit| *digit == byte) else { return false };
+        let mut carry = digit;
+        for place in number.iter_mut().rev() {
+            carry += usize::from(*place) * 58;
+            *place = (carry & 0xff) as u8;
+            carry >>= 8;
+        }
+        if carry > 0 {
+            number.insert(0, carry as u8);
+        }
+    }
+    let Some((key, check)) = number.split_last_chunk::<4>() else { return false };
+    (33..=34).contains(&key.len()) && Sha256::digest(Sha256::digest(key)).starts_with(check)
+}
+
+/// Accepts a seed in Base32: all its letters are of one case, and it has a digit.
+pub(super) fn seed(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase) != has(u8::is_ascii_lowercase)
+        && token(candidate)
+}
+
+/// Accepts the value of a directive such as `IdentityPassphrase`, where that can be no word.
+pub(super) fn directive(candidate: &Candidate) -> bool {
+    let value = candidate.value();
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let name = name_before(candidate);
+    let in_capitals = name.starts_with(|c: char| c.is_ascii_uppercase())
+        && name.ends_with(|c: char| c.is_ascii_lowercase())
+        && candidate.text[candidate.start..].starts_with('P');
+    in_capitals
+        && has(u8::is_ascii_digit)
+        && (has(u8::is_ascii_uppercase) || value.contains(|c| "!@#$%^&*+~?".contains(c)))
+        && has(u8::is_ascii_lowercase)
+        && !is_expression(candidate)
+        && argument(candidate)
 }
 
 pub(super) fn url_password(candidate: &Candidate) -> bool {
@@ -356,7 +419,7 @@ pub(super) fn credential(candidate: &Candidate) -> bool {
 /// Accepts the value of a password, unless it is a placeholder, a type, a path or an expression.
 pub(super) fn password(candidate: &Candidate) -> bool {
     let value = candidate.value();
-    if is_placeholder(value)
+    if is_placeholder_at(candidate.text, &candidate.range)
         || is_plain(value)
         || is_test_password(value)
         || value.starts_with(['/', '~', '.'])
@@ -366,7 +429,7 @@ pub(super) fn password(candidate: &Candidate) -> bool {
     }
     match notation(candidate) {
         Notation::None => false,
-        Notation::Quoted => !value.contains(char::is_whitespace),
+        Notation::Quoted => !value.contains(char::is_whitespace) || is_phrase(value),
         Notation::Environment => !is_expression(candidate),
         Notation::Flag => !is_prose(value) && !value.starts_with(['-', '$']),
         Notation::Bare => {

@@ -13,6 +13,7 @@ mod knowledge;
 mod pages;
 mod pattern;
 pub mod quarantine;
+mod spelling;
 mod text;
 mod traces;
 

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use regex::bytes::Regex;
 
+use super::spelling::{self, Size};
 use crate::base::files;
 use crate::error::{Error, Result};
 
@@ -28,7 +29,7 @@ const OVERLAP: usize = 64 << 10;
 pub struct TextPattern {
     regex: Regex,
     /// Its longer words, folded: lists of keys hold them one by one.
-    words: Vec<String>,
+    words: Vec<[String; 2]>,
     /// The same for `git grep`, as an extended regular expression.
     for_git: String,
 }
@@ -52,8 +53,7 @@ impl TextPattern {
         }
         let regex =
             regex::bytes::RegexBuilder::new(&any_spelling(text)).size_limit(256 << 20).build();
-        let words = text.split(|c: char| !c.is_alphanumeric()).map(folded);
-        let words = words.filter(|word| word.chars().count() >= SHORTEST).collect();
+        let words = keys_of(text);
         regex
             .map(|regex| TextPattern { regex, words, for_git: for_git(text) })
             .map_err(|err| Error::usage("cannot look for this text").because(err))
@@ -66,8 +66,9 @@ impl TextPattern {
 
     /// Whether a key of a list is one of its words.
     pub fn has_word(&self, key: &str) -> bool {
-        let key = folded(key);
-        self.words.contains(&key)
+        let key = spelling::folded(key);
+        let is_key = |word: &[String; 2]| word.iter().any(|spelled| key.contains(spelled));
+        self.words.iter().any(is_key)
     }
 
     /// Whether a text holds it.
@@ -114,189 +115,130 @@ impl TextPattern {
 /// A pattern for a text in any spelling: by its letters and digits, whatever the case, the accents,
 /// how they are composed or written in ASCII, and the punctuation, marks and escapes between them.
 fn any_spelling(text: &str) -> String {
-    let long = text.chars().count() > 120;
-    // Marks of Markdown and what nobody sees may also stand within a word.
-    let within = if long { "" } else { r"(?:[*_`~\u{ad}\u{200b}-\u{200f}\u{2060}\u{feff}]{0,3})" };
-    // A long text has so many gaps that each has to be small: any number of the usual signs, not
-    // twelve copies of all that is no letter. (The Kelvin sign is left out: it folds to `k`.)
-    let between = match long {
-        true => concat!(
-            r"(?:\\+[nrt]|\\+u[0-9a-f]{4}|&[a-z]{2,6};|[\x00-/:-@\[-`{-\u{a9}\u{ab}-\u{b4}",
-            r"\u{b6}-\u{b9}\u{bb}-\u{bf}\u{2000}-\u{206f}\u{20a0}-\u{20cf}\u{2190}-\u{23ff}",
-            r"\u{2500}-\u{2bff}\u{3000}-\u{3004}\u{3008}-\u{3020}\u{fe00}-\u{fe0f}\u{feff}",
-            r"\u{1f000}-\u{1faff}])*"
-        ),
-        false => r"(?:\\+[nrt]|\\+u[0-9a-f]{4}|&[a-z]{2,6};|[^\p{L}\p{N}]){0,12}",
+    let letters = spelling::plain(text);
+    let count = letters.iter().filter(|letter| letter.is_alphanumeric()).count();
+    let size = match letters.len() {
+        length if length > 120 => Size::Long,
+        _ if (SHORTEST_APART..=LONGEST_APART).contains(&count) => Size::Usual,
+        _ => Size::Plain,
     };
     let mut pattern = String::from("(?i)");
-    let letters: Vec<char> = decomposed(text).collect();
-    let (mut at, mut gap) = (0, false);
+    let (mut at, mut gap, mut last) = (0, false, None);
     while at < letters.len() {
         let letter = letters[at];
         if !letter.is_alphanumeric() {
-            gap = !pattern.ends_with("(?i)");
+            gap = last.is_some();
             at += 1;
             continue;
         }
         if gap {
-            pattern.push_str(between);
-        } else if !pattern.ends_with("(?i)") {
-            pattern.push_str(within);
+            pattern.push_str(size.between());
+        } else if let Some(last) = last {
+            pattern.push_str(size.within(last, letter));
         }
         gap = false;
-        let pair: String = letters[at..letters.len().min(at + 2)].iter().collect();
-        let (form, length) = forms(letter, &pair.to_lowercase());
-        pattern.push_str(&form);
-        at += length;
+        let span = spelling::span(&letters[at..]);
+        pattern.push_str(&spelling::of_span(&letters[at..at + span], size));
+        at += span;
+        last = Some(letters[at - 1]);
     }
     pattern
 }
 
-/// The letters of a text without their accents; what is written with two letters in ASCII is kept
-/// as it is.
-fn decomposed(text: &str) -> impl Iterator<Item = char> + '_ {
-    // A mark that stands behind its letter is dropped, except that the pair may be an umlaut.
-    let is_mark = |c: char| ('\u{300}'..='\u{36f}').contains(&c);
-    let mut characters = text.chars().peekable();
-    std::iter::from_fn(move || {
-        let mut letter = characters.next()?;
-        while is_mark(letter) {
-            letter = characters.next()?;
-        }
-        let composed = match (letter, characters.peek()) {
-            ('a' | 'A', Some('\u{308}')) => 'ä',
-            ('o' | 'O', Some('\u{308}')) => 'ö',
-            ('u' | 'U', Some('\u{308}')) => 'ü',
-            ('a' | 'A', Some('\u{30a}')) => 'å',
-            (letter, _) => letter,
-        };
-        Some(composed)
-    })
-}
+/// From so many letters on, a text may be written apart: `zebra-corp` and `ZebraCorp`.
+const SHORTEST_APART: usize = 8;
+/// Up to so many, since it takes time: a longer text has words enough that are not.
+const LONGEST_APART: usize = 48;
 
-/// The forms of one letter, and of how many letters they are: with any accent, with its marks
-/// apart, as it is written in ASCII or in another alphabet, and as JSON escapes it.
-fn forms(letter: char, pair: &str) -> (String, usize) {
-    let lower = letter.to_lowercase().next().unwrap_or(letter);
-    // `ue` may stand for `ü`.
-    if let Some(umlaut) = UMLAUTS.iter().find(|(_, ascii)| *ascii == pair) {
-        return (format!("(?:{pair}|{})", one(umlaut.0)), 2);
-    }
-    if let Some((_, ascii)) = UMLAUTS.iter().find(|(umlaut, _)| *umlaut == lower) {
-        return (format!("(?:{}|{ascii})", one(lower)), 1);
-    }
-    (one(lower), 1)
-}
-
-/// Letters that ASCII writes as two.
-const UMLAUTS: &[(char, &str)] = &[
-    ('ä', "ae"),
-    ('ö', "oe"),
-    ('ü', "ue"),
-    ('ß', "ss"),
-    ('æ', "ae"),
-    ('ø', "oe"),
-    ('å', "aa"),
-    ('œ', "oe"),
-    ('þ', "th"),
-];
-
-/// Letters that look or are written alike, the plain one first.
-const ALIKE: &[&str] = &[
-    "aàáâãäåāăąǎạảấầẩẫậắằẳẵặаα",
-    "bвβь",
-    "cçćĉċčсϲ",
-    "dďđԁ",
-    "eèéêëēĕėęěẹẻẽếềểễệеёεέ",
-    "fƒ",
-    "gĝğġģ",
-    "hĥħнһ",
-    "iìíîïĩīĭįıịỉіїιί",
-    "jĵј",
-    "kķкκ",
-    "lĺļľŀł",
-    "mмμ",
-    "nñńņňŉηή",
-    "oòóôõöøōŏőơọỏốồổỗộớờởỡợоοό",
-    "pрρ",
-    "rŕŗřг",
-    "sśŝşšșѕ",
-    "tţťŧțтτ",
-    "uùúûüũūŭůűųưụủứừửữựυύ",
-    "vνѵ",
-    "wŵѡω",
-    "xхχ",
-    "yýÿŷỳỷỹỵуγ",
-    "zźżžζ",
-];
-
-/// One letter in its forms.
-fn one(letter: char) -> String {
-    let alike = ALIKE.iter().find(|alike| alike.contains(letter));
-    let class = match alike {
-        Some(alike) => format!("[{alike}]"),
-        None => regex::escape(&letter.to_string()),
-    };
-    let mut escaped = Vec::new();
-    for form in alike.map_or_else(|| letter.to_string(), |alike| alike.to_string()).chars() {
-        if form.is_ascii() {
-            continue;
-        }
-        // As JSON writes it, in either case.
-        for form in form.to_lowercase().chain(form.to_uppercase()) {
-            let mut units = [0u16; 2];
-            let units = form.encode_utf16(&mut units).iter();
-            escaped.push(units.map(|unit| format!(r"\\+u{unit:04x}")).collect::<String>());
+impl Size {
+    /// What may stand between two words.
+    fn between(self) -> &'static str {
+        match self {
+            // A long text has so many gaps that each has to be small: any number of the usual
+            // signs, not twelve copies of all that is no letter. (The Kelvin sign is left out: it
+            // folds to `k`.)
+            Size::Long => concat!(
+                r"(?:\\+[nrt]|\\+u[0-9a-f]{4}|&[a-z]{2,6};|[\x00-/:-@\[-`{-\u{a9}\u{ab}-\u{b4}",
+                r"\u{b6}-\u{b9}\u{bb}-\u{bf}\u{2000}-\u{206f}\u{20a0}-\u{20cf}\u{2190}-\u{23ff}",
+                r"\u{2500}-\u{2bff}\u{3000}-\u{3004}\u{3008}-\u{3020}\u{fe00}-\u{fe0f}\u{feff}",
+                r"\u{1f000}-\u{1faff}])*"
+            ),
+            Size::Usual | Size::Plain => concat!(
+                r"(?:\\+[nrt]|\\+u[0-9a-f]{4}|\\+u\{[0-9a-f]{1,6}\}|&[a-z]{2,6};|</?[a-z]{1,10}>",
+                r"|%(?:2[0-9a-f]|3[a-f]|5[b-f]|7[b-f]|0[9ad]|c2%a0)|[^\p{L}\p{N}]){0,12}"
+            ),
         }
     }
-    // Only the letter's own escape: those of all its kin would make the pattern too long.
-    let own: Vec<String> = escaped
-        .into_iter()
-        .filter(|_| !letter.is_ascii())
-        .filter(|escape| {
-            letter.to_lowercase().chain(letter.to_uppercase()).any(|form| {
-                let mut units = [0u16; 2];
-                let units = form.encode_utf16(&mut units).iter();
-                units.map(|unit| format!(r"\\+u{unit:04x}")).collect::<String>() == *escape
-            })
-        })
-        .collect();
-    let escapes: String = own.iter().map(|escape| format!("|{escape}")).collect();
-    match letter.is_ascii_digit() {
-        true => class,
-        false => format!(r"(?:{class}[\u{{300}}-\u{{36f}}]{{0,2}}{escapes})"),
+
+    /// What may stand within a word: marks of Markdown, what nobody sees, also as it is shown on
+    /// pages, and in a text of some length what takes words apart.
+    fn within(self, last: char, next: char) -> &'static str {
+        match self {
+            Size::Long => "",
+            Size::Usual => concat!(
+                r"(?:[*_`~ .\-\u{ad}\u{200b}-\u{200f}\u{2060}\u{3000}\u{feff}]|\\+u\{[0-9a-f]{1,6}\}",
+                r"|\\+u200[b-f]|</?[a-z]{1,10}>|%20|%2d){0,3}"
+            ),
+            // Scripts without spaces may have one anywhere.
+            Size::Plain if last >= '\u{2e80}' && next >= '\u{2e80}' => {
+                r"(?:[*_`~ ・\u{ad}\u{200b}-\u{200f}\u{2060}\u{3000}\u{feff}]{0,3})"
+            }
+            Size::Plain => r"(?:[*_`~\u{ad}\u{200b}-\u{200f}\u{2060}\u{feff}]{0,3})",
+        }
     }
 }
 
-/// A word in lower case without accents: `Müller` and `muller` are the same key.
-fn folded(word: &str) -> String {
-    let plain = |letter: char| {
-        let alike = ALIKE.iter().find(|alike| alike.contains(letter));
-        alike.and_then(|alike| alike.chars().next()).unwrap_or(letter)
-    };
-    decomposed(&word.to_lowercase()).filter(|c| c.is_alphanumeric()).map(plain).collect()
+/// A text's words as keys of lists have them, each in two spellings: what is written apart, and
+/// what two neighbours are together.
+fn keys_of(text: &str) -> Vec<[String; 2]> {
+    let words: Vec<&str> =
+        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let mut keys: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+    keys.extend(words.windows(2).map(|pair| pair.concat()));
+    for word in words {
+        // `ZebraCorp`
+        let mut part = String::new();
+        let mut before = ' ';
+        for letter in word.chars() {
+            if before.is_lowercase() && letter.is_uppercase() {
+                keys.push(std::mem::take(&mut part));
+            }
+            part.push(letter);
+            before = letter;
+        }
+        keys.push(part);
+    }
+    let keys = keys.iter().map(|key| spelling::folded(key));
+    let mut keys: Vec<_> = keys.filter(|key| key[0].chars().count() >= SHORTEST).collect();
+    keys.sort();
+    keys.dedup();
+    keys
 }
 
 /// A text as an extended regular expression for git, which knows bytes: what is no ASCII may be
 /// anything short.
 fn for_git(text: &str) -> String {
+    let letters = spelling::plain(text);
+    let apart = letters.iter().filter(|letter| letter.is_alphanumeric()).count() >= SHORTEST_APART;
     let mut pattern = String::new();
-    let mut gap = false;
-    for letter in decomposed(text) {
-        match letter {
-            letter if letter.is_ascii_alphanumeric() => {
-                if gap && !pattern.is_empty() {
-                    pattern.push_str("[^[:alnum:]]{0,12}");
-                }
-                gap = false;
-                pattern.push(letter.to_ascii_lowercase());
-            }
-            letter if letter.is_alphanumeric() => {
-                pattern.push_str(".{1,7}");
-                gap = false;
-            }
-            _ => gap = true,
+    let (mut at, mut gap) = (0, false);
+    while at < letters.len() {
+        let letter = letters[at];
+        if !letter.is_alphanumeric() {
+            (gap, at) = (true, at + 1);
+            continue;
         }
+        if !pattern.is_empty() {
+            pattern.push_str(match (gap, apart) {
+                (true, _) => "([^[:alnum:]]|%20|</?[a-z]+>){0,12}",
+                (false, true) => "[-_. *`]?",
+                (false, false) => "",
+            });
+        }
+        gap = false;
+        let span = spelling::span(&letters[at..]);
+        pattern.push_str(&spelling::for_git(&letters[at..at + span]));
+        at += span;
     }
     pattern
 }
@@ -368,6 +310,100 @@ mod tests {
             TextPattern::new("a.b.c.d (x)").unwrap().removed("A.B.C.D (x) and aXbXc"),
             "[forgotten]) and aXbXc"
         );
+    }
+
+    #[test]
+    fn each_of_two_spellings_is_found_by_the_other() {
+        let tag = "zebra<b>corp</b> one";
+        for (one, other) in [
+            ("Zoë Brontë", "ZOE BRONTE"),
+            ("Łódź Øresund Ægir", "Lodz Oresund Aegir"),
+            ("Æther Þorgrim", "Aether Thorgrim"),
+            ("İstanbul Çağrı", "Istanbul Cagri"),
+            ("ＬＵＫＡＳＺ", "Łukasz"),
+            ("ﬁnance Oﬃce", "finance Office"),
+            ("ｶﾞﾝﾀﾞﾑ", "ガンダム"),
+            ("カ\u{3099}ンタ\u{3099}ム", "ガンダム"),
+            ("東京 タワー", "東京タワー"),
+            ("zebra-corp-project", "ZebraCorp Project"),
+            ("Krüger Werke", "Krueger Werke"),
+            ("Łukasz Größmann", "Lukasz Grossmann"),
+            ("Łukasz Größmann", "Lukasz Groessmann"),
+            (
+                "한강 다리",
+                "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1161}\u{11bc} \u{1103}\u{1161}\u{1105}\u{1175}",
+            ),
+        ] {
+            for (known, form) in [(one, other), (other, one)] {
+                let pattern = TextPattern::new(known).unwrap();
+                let form = form.to_string();
+                for form in [form.clone(), form.to_uppercase(), form.to_lowercase()] {
+                    assert!(pattern.is_in(&form), "{known} does not find {form}");
+                    assert!(!pattern.is_in(&pattern.removed(&form)), "{known}: {form}");
+                }
+            }
+        }
+        for (known, form) in [
+            ("zebra corp one", tag),
+            ("Krüger Werke", "Kr%C3%BCger%20Werke"),
+            ("Krueger Werke", "kr%c3%bcger%20werke"),
+            ("Kruger Werke", "Kr%C3%BCger%20Werke"),
+            ("Krüger Werke", "Kr&uuml;ger Werke"),
+            ("Kruger Werke", "Kr&#252;ger Werke"),
+            ("Größmann Werft", "Gr&ouml;&szlig;mann Werft"),
+            ("zebra corp", r"zebra\u{200b}corp"),
+            ("zebracorp", r"zebra\u{200b}corp"),
+        ] {
+            let pattern = TextPattern::new(known).unwrap();
+            assert!(pattern.is_in(form), "{known} does not find {form}");
+        }
+        for (known, other) in [
+            ("Krüger Werke", "the work of Krager Werke"),
+            ("finance Office", "financed officers"),
+            ("ガンダム", "カンタム"),
+            ("Anna Bo", "Ann about"),
+        ] {
+            assert!(!TextPattern::new(known).unwrap().is_in(other), "{known}: {other}");
+        }
+    }
+
+    #[test]
+    fn keys_are_known_in_any_spelling() {
+        for (text, key) in [
+            ("Krüger Werke", "krueger"),
+            ("Krueger Werke", "krüger"),
+            ("Łukasz Größmann", "grossmann"),
+            ("Lukasz Grossmann", "größmann"),
+            ("ZebraCorp Project", "zebra"),
+            ("Zebra Corp Project", "zebracorp"),
+            ("Zoë Brontë", "bronte"),
+        ] {
+            assert!(TextPattern::new(text).unwrap().has_word(key), "{text}: {key}");
+        }
+        assert!(!TextPattern::new("Krüger Werke").unwrap().has_word("kreuzer"));
+    }
+
+    #[test]
+    fn git_looks_for_the_usual_spellings() {
+        let git = |text: &str| {
+            let pattern = TextPattern::new(text).unwrap().for_git().replace("[:alnum:]", r"\w");
+            regex::Regex::new(&format!("(?i){}", pattern.replace("[^[", "[^").replace("w]]", "w]")))
+                .unwrap()
+        };
+        for (text, form) in [
+            ("ZOE BRONTE", "Zoë Brontë"),
+            ("Zoë Brontë", "ZOE BRONTE"),
+            ("Krueger Werke", "Krüger Werke"),
+            ("Krüger Werke", "Kr%C3%BCger%20Werke"),
+            ("Lukasz Grossmann", "Łukasz Größmann"),
+            ("finance Office", "finance office"),
+            ("ZebraCorp Project", "zebra-corp-project"),
+            ("Aether Thorgrim", "Æther Þorgrim"),
+        ] {
+            assert!(git(text).is_match(form), "{text}: {form}: {}", git(text));
+        }
+        assert!(!git("Krueger Werke").is_match("Krager Werke"));
+        assert!(!git("Anna Bo").is_match("Ann about"));
     }
 
     #[test]
