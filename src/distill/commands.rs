@@ -131,9 +131,14 @@ pub fn hides_end(command: &str) -> bool {
 /// Whether a command only looks at something: that it finds nothing is no failure.
 pub fn looks_only(command: &str) -> bool {
     static LOOKS: StaticRegex = StaticRegex::new(
-        r"^(?:cd \S+ && )?(?:rg|grep|ls|cat|sed|find|head|tail|test|which|echo|pwd|gh run|gh pr view|git (?:log|diff|show|status|grep|branch|fetch))\b",
+        r"^(?:cd \S+ && )?(?:rg|grep|ls|cat|sed|find|head|tail|test|which|echo|pwd|gh (?:run|(?:pr|issue|release|repo) (?:view|list|checks|diff|status))|git (?:log|diff|show|status|grep|branch|fetch))\b",
     );
-    LOOKS.is_match(command.trim_start())
+    // Whoever asks how a program is used changes nothing.
+    static ASKS: StaticRegex = StaticRegex::new(
+        r#"^[^|;&><\n"']*\s(?:--help|-h|--version|status|list|ls)\s*(?:2>&1)?\s*(?:\|\s*(?:head|tail|less|cat|grep)\b[^|;&><\n]*)?$"#,
+    );
+    let command = command.trim();
+    LOOKS.is_match(command) || ASKS.is_match(command)
 }
 
 /// Whether a command may have changed something, rather than looked at it or waited.
@@ -157,6 +162,17 @@ pub fn general_check(check: &str) -> String {
     );
     let general = PARTICULAR.replace(check, "");
     if general.is_empty() { check.to_string() } else { general.into_owned() }
+}
+
+/// Whether a check runs one test or a choice of them, by name: that is of the day, and no check of
+/// a project. `bun test src/` runs all of a folder.
+pub fn is_of_some_tests(check: &str) -> bool {
+    static CHOICE: StaticRegex = StaticRegex::new(
+        r"(?x)\s(?:--testPathPattern|--testNamePattern|--test-name-pattern|--tests|--grep|--test|-run|-k|-t)(?:[\s=]|$)
+            | \b(?:test|nextest|pytest|jest|vitest|rspec|mocha)\b.*\s(?:[\w./-]*::\w+ | \w*[tT]est_\w+ | \w+_test | test_\w+ | [A-Z]\w*Tests?|\S+\.(?:test|spec)\.\w+)(?:\s|$)",
+    );
+    // What is between the program and its test is a folder or a package.
+    CHOICE.is_match(check)
 }
 
 /// Whether a command checks what was changed: it builds, compiles or lints.
@@ -406,6 +422,29 @@ mod tests {
         }
         let same = ["cargo build", "cargo build 2>&1", "cd /a/b && cargo build 2>&1 | tail -20"];
         assert!(same.iter().all(|command| without_surroundings(command) == "cargo build"));
+    }
+
+    #[test]
+    fn a_check_of_one_test_is_told_from_that_of_a_folder() {
+        for one in [
+            "cargo test test_of_the_lock",
+            "npx jest --testPathPattern='tide' --no-coverage",
+            "go test -run TestTide",
+            "bun test src/tide.test.ts",
+            "cargo test tide::lock_is_held",
+        ] {
+            assert!(is_of_some_tests(one), "{one}");
+        }
+        for all in [
+            "bun test src/",
+            "mise run test:ci",
+            "pnpm --filter @tide/log test",
+            "npm run test",
+            "python3 -m unittest -v test_tide",
+            "cargo test --all-features",
+        ] {
+            assert!(!is_of_some_tests(all), "{all}");
+        }
     }
 
     #[test]

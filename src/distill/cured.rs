@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::static_regex::StaticRegex;
+use crate::distill::digest::change::explains;
 use crate::model::ids::EpisodeId;
 
 /// What a line says behind a state that was mended.
@@ -78,7 +79,7 @@ fn mends(outcome: &str, of: &BTreeSet<String>) -> bool {
     static CHANGES: StaticRegex = StaticRegex::new(
         r"(?i)\b(?:now|no longer|(?:add|adds|added|exclud(?:e|es|ed)|fix|fixes|fixed|set|sets|call|calls|called|remov(?:e|es|ed)|replac(?:e|es|ed)|pass|passes|passed|handl(?:e|es|ed)|mov(?:e|es|ed)|renam(?:e|es|ed)|switch|switched|chang(?:e|es|ed)|updat(?:e|es|ed)|restor(?:e|es|ed)|rework|reworked|clear|clears|cleared|extract|extracted|guard|guarded|propagat(?:e|es|ed)|wir(?:e|es|ed)|accepts|resolv(?:e|es|ed)))\b",
     );
-    CHANGES.is_match(&in_prose(outcome)) && !names(outcome).is_disjoint(of)
+    CHANGES.is_match(&in_prose(outcome)) && !explains(outcome) && !names(outcome).is_disjoint(of)
 }
 
 /// The words of a sentence that do not stand in code.
@@ -130,7 +131,7 @@ mod tests {
                 "PR #12 merged: enable the linter; Excludes `.harbour/` from it (EP_003)",
             ),
             (
-                "`WithTide` is never called where the log is made",
+                "`WithTide` is never called where the log begins",
                 "Added `log.WithTide(day)` calls to all readers (EP_002)",
             ),
             ("The `Pier.tsx` view has a hardcoded `boatName`", "Update boatName (EP_004)"),
@@ -146,6 +147,7 @@ mod tests {
             "Fixed `read_day` (EP_002)",
             "Fixed `append_day` (EP_001)",
             "`append_day` is the one that writes the header (EP_002)",
+            "Both of them are there, and `append_day` does not call the lock (EP_002)",
         ] {
             assert!(!cured(said, outcome), "{outcome}");
         }

@@ -252,7 +252,7 @@ fn plain_sentence(sentence: &str) -> String {
 /// be, not the state of the moment.
 fn is_statement(sentence: &str) -> bool {
     static NARRATES: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b|need\b|pass\b|require\b|edit \d|instead,|right now\b|\d+\.\s|(?:tighten|re-?enable|enable|disable|keep|make sure|switch|replace|move|create|avoid|prefer|install|configure|ensure|pin|bump)\b|(?:load|inject|show|fall|include|use|read|write|create|send|get|take|make|remove|provide|validate|generate|expose|wrap|store|convert|extract|preserve|avoid|prevent|replace|set)s\b|its\b|only (?:when|if)\b|(?:hard-)?deprecated\b|documented\b|identified\b|push succeeded|(?:biome|lint|(?:the )?(?:linter|formatter)|prettier|eslint) wants\b|(?:[\w'-]+ ){1,4}confirm(?:s|ed)\b|\w+ status: |the (?:diagnostics? (?:is|are)\b|key guardrail\b|prompt (?:explicitly|asks|says|requires)\b))",
+        r"(?i-u)^(?:i\b|we\b|let\b|now\b|here\b|next\b|first\b|then\b|good\b|great\b|perfect|excellent|done\b|added|updated|fixed|created|removed|changed|implemented|all (?:tests|checks|done)|both\b|no response|you\b|your\b|want\b|would\b|should\b|looking|wait|hmm|actually|ok\b|okay|sure|yes\b|run\b|use\b|add\b|remove\b|fix\b|update\b|change\b|drop\b|accept\b|check\b|verified|committed|pushed|current(?:ly)?\b|to\b|after\b|summary|note:|option|phase\b|step \d|what\b|why\b|how\b|tests?\b|if\b|even\b|expected\b|purpose\b|low\b|medium\b|high\b|critical\b|blocking\b|nit\b|suggested\b|suggestion|severity|p\d\b|files?:|consider\b|offer\b|integrate\b|alternative|available\b|draft\b|no need\b|two (?:small )?\w+:|please\b|warns?\b|my\b|info\b|allows?\b|ensures?\b|maps?\b|emits?\b|prints?\b|returns?\b|adds\b|keeps?\b|handles?\b|detects?\b|skips?\b|verify\b|verifies\b|delete\b|merge conflict|this (?:pr|checkout|branch)\b|need\b|pass\b|require\b|edit \d|instead,|right now\b|\d+\.\s|(?:tighten|re-?enable|enable|disable|keep|make sure|switch|replace|move|create|avoid|prefer|install|configure|ensure|pin|bump)\b|(?:load|inject|show|fall|include|use|read|write|create|send|get|take|make|remove|provide|validate|generate|expose|wrap|store|convert|extract|preserve|avoid|prevent|replace|set)s\b|its\b|only (?:when|if)\b|(?:hard-)?deprecated\b|documented\b|identified\b|push succeeded|(?:biome|lint|(?:the )?(?:linter|formatter)|prettier|eslint) wants\b|(?:[\w'-]+ ){1,4}confirm(?:s|ed)\b|\w+ status: |(?:points|refers|preserved|reserved|verified) |[a-z]+(?:[a-rt-z0-9]s|ed) (?:to|via|the|an?|all|both|each|every) |still existing\b|not\b|none\b|the (?:diagnostics? (?:is|are)\b|key guardrail\b|prompt (?:explicitly|asks|says|requires)\b))",
     );
     static PRESENT: StaticRegex = StaticRegex::new(
         r"(?i-u)\b(?:is|are|(?:was|were) (?:caused by|due to)|does|do|doesn't|don't|isn't|aren't|requires?|needs?|uses?|reads?|writes?|returns?|runs?|means|has|have|only|can|cannot|can't|must|picks?|expects?|treats?|passes|validates?|falls?|fails?|breaks?|masks?|ignores?|drops?|keeps?|sends?|calls?|gets?|stays?|skips?|creates?|checks?|won't|shows?|displays?|triggers?|lists?|includes?|contains?|loads?|handles?|happens?|quotes?|matches|sees|looks|starts?|throws?|wraps?|points?|prints?|wants?|provides?|supports?|allows?|applies|makes?|tries|takes?|sets?|gives?|comes?|goes|exists?|belongs?|depends?|stores?|holds?|saves?|serves?|resolves?|respects?|implements?)\b",
@@ -265,6 +265,10 @@ fn is_statement(sentence: &str) -> bool {
     );
     // What somebody is to do; not `… if the clock needs to be set`.
     static INSTRUCTS: StaticRegex = StaticRegex::new(r"(?i-u)^(?u:[^,]{0,60})\bneeds to\b");
+    // What a worker or a run did is told of the day.
+    static DID: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:worker|agent|subagent|reviewer|run|job|bot|user)s? (?:has|have|is|are) (?:now |already )?(?:not )?(?:\w+ed|\w+ing|done|run|begun|made|written)\b",
+    );
     // A place in a file is a finding on a change of the day.
     static LINE_NUMBER: StaticRegex = StaticRegex::new(r"(?-u)\w\.\w{1,5}:\d");
     let words = sentence.split_whitespace().count();
@@ -277,6 +281,7 @@ fn is_statement(sentence: &str) -> bool {
         && PRESENT.is_match(sentence)
         && !MOMENT.is_match(sentence)
         && !HEDGED.is_match(sentence)
+        && !DID.is_match(sentence)
         && !INSTRUCTS.is_match(sentence)
 }
 
@@ -418,16 +423,25 @@ fn passage(sentences: &[String], states: &[bool], at: usize) -> Option<String> {
     Some(sentences[from..=to].iter().map(whole).collect::<Vec<_>>().join(" "))
 }
 
-/// A statement without the label that says what it is to what stands around it: "Impact: the header
-/// is lost".
+/// A statement without the label that says what it is to what stands around it ("Impact: the header
+/// is lost"), without the word that joins it to another, and without the line of the day.
 fn without_label(sentence: &str) -> String {
     static LABEL: StaticRegex = StaticRegex::new(
-        r"(?i-u)^(?:the )?(?:impact|result|catch|key (?:insight|point)|lesson|takeaway|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|where) (?:this|it) (?:breaks|matters|fails)): +",
+        r"(?i-u)^(?:the |another )?(?:impact|result|catch|key (?:insight|point)|lesson|takeaway|caveat|bug|cause|reason|(?:issue|problem)(?: \d+)?|(?:simplest |real )?fix(?: is (?:simple|easy|small|trivial))?|(?:failure )?scenario(?: where (?:this|it) (?:breaks|matters))?|(?:when|where) (?:this|it) (?:breaks|matters|fails)): +",
     );
-    match LABEL.find(sentence) {
-        Some(label) => text::capitalized(&sentence[label.end()..]),
-        None => sentence.to_string(),
-    }
+    static JOINS: StaticRegex =
+        StaticRegex::new(r"^(?:But|And|Also|However|Still|Plus|Though)\b,? ");
+    static LINE: StaticRegex =
+        StaticRegex::new(r"(?i) \((?:(?:on|at|see) )?lines? \d+(?:\s?[-–,&]\s?\d+)*\)");
+    // "That branch holds the log" points at what was said before; "that is" and "that all" do not.
+    static POINTS: StaticRegex = StaticRegex::new(
+        r"^That ((?:[a-z-]+ )?[a-z-]+ (?:is|are|has|contains|holds|does|can|needs|reads|writes|sets)\b)",
+    );
+    let mut said = LABEL.replace(sentence, "").into_owned();
+    said = JOINS.replace(&said, "").into_owned();
+    said = POINTS.replace(&said, "The $1").into_owned();
+    said = LINE.replace_all(&said, "").into_owned();
+    if said.len() < sentence.len() { text::capitalized(&said) } else { said }
 }
 
 // --- What chooses something ---
@@ -597,6 +611,11 @@ mod tests {
             "Since `tide` is not available, please look at your list of tools.",
             "Worker status: all three are active, and none of them fails on `day.rs`.",
             "From `day.rs`, it looks like nobody ever calls `append()`.",
+            "NOT part of `day.rs`, which is only read by the pilot.",
+            "Points to `day.rs`, which does not take the lock of the tide.",
+            "Preserved recovery by `channel=quay`, so that it does not fail again.",
+            "Groups the tides by `day_key` and does not look at the pier.",
+            "The placement worker has consumed `order.md`, which does not name the pier.",
             "The diagnostic is stale, since `lock` is used in `append()`.",
             "Only when `lock` is missing does it fall back to `quay.rs`.",
         ] {
@@ -613,10 +632,27 @@ mod tests {
     #[test]
     fn a_label_before_a_statement_is_left_out() {
         let said = "`append()` loses the header when the lock is not held.";
-        let labels = ["Result: ", "Impact: ", "The catch: ", "When this breaks: ", "So "];
+        let labels = [
+            "Result: ",
+            "Impact: ",
+            "The catch: ",
+            "When this breaks: ",
+            "So ",
+            "The bug: ",
+            "Problem 2: ",
+            "The fix is simple: ",
+            "But ",
+        ];
         for label in labels {
             assert_eq!(stated(&format!("{label}{said}")), [said], "{label}");
         }
+        let with_line = "`append()` (line 39-41) loses the header when the lock is not held.";
+        assert_eq!(stated(with_line), [said]);
+        let points = "That public log has `tide.txt` in it, which is not what the pilot wants.";
+        assert!(stated(points)[0].starts_with("The public log has"), "{:?}", stated(points));
+        let since =
+            "Since the harbour only lets one pilot in, `tide.yml` and `quay.yml` do not fit.";
+        assert_eq!(stated(since), [since]);
         // The label says that it fails.
         let said = "When this breaks: opening `day.rs` on a machine where the path exists.";
         assert_eq!(stated(said), ["Opening `day.rs` on a machine where the path exists."]);

@@ -67,8 +67,11 @@ impl WorkTree {
 
     fn add_call(&mut self, call: &ToolCall, by_subagent: bool) {
         if call.answer.is_none() {
-            let looks =
-                matches!(&call.action, Action::Shell { command } if commands::looks_only(command));
+            let looks = match &call.action {
+                Action::Shell { command } => commands::looks_only(command),
+                Action::Read { .. } | Action::Search { .. } | Action::Plan { .. } => true,
+                _ => false,
+            };
             if !by_subagent && !call.tool.is_empty() && !looks {
                 self.cut_off = Some(shown(call));
             }
@@ -298,6 +301,12 @@ mod tests {
     fn the_last_call_without_an_answer_is_where_the_log_ends() {
         let cut = call(Action::Shell { command: "git commit -m x".into() }, None);
         assert_eq!(tree(std::slice::from_ref(&cut)).cut_off.as_deref(), Some("git commit -m x"));
+        for command in ["tide lock --help", "git status", "tide list | head -3", "gh pr checks 3"] {
+            let looked = call(Action::Shell { command: command.into() }, None);
+            assert_eq!(tree(&[looked]).cut_off, None, "{command}");
+        }
+        let read = call(Action::Read { path: "src/day.rs".into() }, None);
+        assert_eq!(tree(&[read]).cut_off, None);
         let said = step(StepKind::Reply("Done.".into()));
         assert_eq!(tree(&[cut, said]).cut_off, None);
     }

@@ -36,6 +36,9 @@ const LONGEST_SENTENCE: usize = 400;
 /// How many open ends a core lists for each project.
 const MOST_OPEN: usize = 6;
 
+/// Two sessions that begin with so many words in common were begun by one template.
+const TEMPLATE_WORDS: usize = 6;
+
 /// What is there of a session when its core is made.
 #[derive(Debug, Clone)]
 pub enum Source {
@@ -59,6 +62,11 @@ pub fn core(id: &CoreId, mut sources: Vec<(SessionId, Source)>) -> Core {
             digest.content.project = digest.content.project.as_deref().and_then(heading);
         }
     }
+    let projects = sources.iter_mut().filter_map(|(_, source)| match source {
+        Source::Digest(digest) => digest.content.project.as_mut(),
+        Source::Forgotten => None,
+    });
+    spell_alike(projects);
     let members = sources.iter().map(|(session, source)| member(session, source)).collect();
     let is_worth = |digest: &&Digest| digest.content.worth == Worth::Full;
     let mut digests: Vec<&Digest> =
@@ -84,6 +92,9 @@ fn left_open(digests: &[&Digest]) -> Vec<OpenEnd> {
     for digest in digests.iter().rev() {
         for claim in digest.content.stated.iter().filter(|claim| claim.kind == ClaimKind::Open) {
             let project = project(digest);
+            if is_overtaken(&claim.text, digest, digests) {
+                continue;
+            }
             if open.iter().filter(|end| end.project == project).count() < MOST_OPEN {
                 open.push(OpenEnd {
                     project,
@@ -103,6 +114,35 @@ fn left_open(digests: &[&Digest]) -> Vec<OpenEnd> {
         ))
     });
     open
+}
+
+/// Whether a later session of the project did what was left to do: it changed and committed the
+/// same files, or merged the pull request.
+fn is_overtaken(text: &str, by: &Digest, digests: &[&Digest]) -> bool {
+    static NOT_COMMITTED: StaticRegex =
+        StaticRegex::new(r"^Changes(?: on branch \S+)? are not committed: ");
+    static NOT_MERGED: StaticRegex = StaticRegex::new(r"^PR (#\d+)\b.* is not merged yet$");
+    let later = || {
+        digests.iter().filter(|other| {
+            other.content.project == by.content.project && other.content.ended > by.content.ended
+        })
+    };
+    if let Some(number) = NOT_MERGED.captures(text).map(|found| found[1].to_string()) {
+        let merged = format!("PR {number} merged");
+        return later()
+            .any(|other| other.content.key_outcomes.iter().any(|line| line.starts_with(&merged)));
+    }
+    if !NOT_COMMITTED.is_match(text) {
+        return false;
+    }
+    let mut files = text.split('`').skip(1).step_by(2).peekable();
+    files.peek().is_some()
+        && files.all(|file| {
+            later().any(|other| {
+                let content = &other.content;
+                !content.commits.is_empty() && content.files.iter().any(|known| known == file)
+            })
+        })
 }
 
 fn member(session: &SessionId, source: &Source) -> Member {
@@ -152,6 +192,25 @@ fn sentence(said: &str, longest: usize) -> String {
 fn heading(project: &str) -> Option<String> {
     let name = crate::base::markdown::heading(&sentence(project, 80));
     (!name.is_empty()).then_some(name)
+}
+
+/// Gives names that only case tells apart one spelling: the one with most capitals, since whoever
+/// writes them means them.
+pub fn spell_alike<'n>(names: impl Iterator<Item = &'n mut String>) {
+    let names: Vec<&mut String> = names.collect();
+    let mut spelled: std::collections::HashMap<String, String> = std::collections::HashMap::new();
+    let capitals = |name: &str| name.chars().filter(|letter| letter.is_uppercase()).count();
+    for name in &names {
+        let known = spelled.entry(name.to_lowercase()).or_insert_with(|| name.to_string());
+        if (capitals(name), name.as_str()) > (capitals(known), known.as_str()) {
+            *known = name.to_string();
+        }
+    }
+    for name in names {
+        if let Some(one) = spelled.get(&name.to_lowercase()) {
+            name.clone_from(one);
+        }
+    }
 }
 
 fn project(digest: &Digest) -> Option<String> {
@@ -413,7 +472,21 @@ fn meet_again(draft: &mut Draft, digests: &[&Digest]) {
     if things.len() < 2 {
         return;
     }
+    let said_in: Vec<SessionId> =
+        draft.supports.iter().map(|support| support.session.clone()).collect();
+    // A template that is sent again meets its own words again.
+    let is_same_template = |digest: &Digest| {
+        digest.content.objective.split_whitespace().count() >= TEMPLATE_WORDS
+            && digests.iter().any(|other| {
+                other.session != digest.session
+                    && said_in.contains(&other.session)
+                    && is_begun_alike(other, digest)
+            })
+    };
     for digest in digests.iter().filter(|digest| digest.content.project == draft.project) {
+        if is_same_template(digest) {
+            continue;
+        }
         for trigger in &digest.content.triggers {
             let known = (&digest.session, trigger.episode);
             let met: Vec<&&String> =
@@ -699,6 +772,51 @@ mod tests {
         };
         assert_eq!(sessions("Count the seals"), 1);
         assert_eq!(sessions("Paint the pier"), 2);
+    }
+
+    #[test]
+    fn what_a_later_session_did_is_not_left_open() {
+        let id: CoreId = "laptop_SP1C1".parse().unwrap();
+        let of = |name: &str, day: u32, open: &[&str], commits: &[&str], outcome: &str| {
+            let (session, source) = claimed(name, &[]);
+            let Source::Digest(mut digest) = source else { unreachable!() };
+            let content = &mut digest.content;
+            let at = format!("2026-11-{day:02}T10:00:00Z");
+            content.ended = Some(crate::base::clock::parse(&at).unwrap());
+            content.commits = commits.iter().map(|hash| hash.to_string()).collect();
+            content.files = vec!["src/tide.rs".into()];
+            content.key_outcomes = vec![outcome.into()];
+            let claim = |text: &&str| Claim {
+                kind: ClaimKind::Open,
+                text: text.to_string(),
+                episode: crate::model::ids::EpisodeId(1),
+                origin: Origin::Tool,
+            };
+            content.stated = open.iter().map(claim).collect();
+            (session, Source::Digest(digest))
+        };
+        let left = [
+            "Changes on branch main are not committed: `src/tide.rs`",
+            "Changes on branch main are not committed: `src/quay.rs`",
+            "PR #12 is not merged yet",
+            "PR #1 is not merged yet",
+        ];
+        let open = |second: (SessionId, Source)| {
+            let first = of("SES1_laptop_SP1C1", 1, &left, &[], "");
+            let core = core(&id, vec![first, second]);
+            core.open.into_iter().map(|end| end.text).collect::<Vec<_>>()
+        };
+        let merged = "PR #12 merged: the tide";
+        let second = |day| of("SES2_laptop_SP1C2", day, &[], &["1a2b3c4"], merged);
+        assert_eq!(open(second(2)), [left[1], left[3]]);
+        assert_eq!(open(second(1)).len(), 4, "it was not later");
+    }
+
+    #[test]
+    fn names_that_only_case_tells_apart_are_one_project() {
+        let mut names = ["tide", "Tide", "quay", "tide"].map(str::to_string);
+        spell_alike(names.iter_mut());
+        assert_eq!(names, ["Tide", "Tide", "quay", "Tide"]);
     }
 
     #[test]

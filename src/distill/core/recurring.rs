@@ -77,7 +77,7 @@ fn checks_of(project: &Option<String>, digests: &[&Digest]) -> Vec<Draft> {
     let mut kinds: BTreeMap<String, Vec<Use<'_>>> = BTreeMap::new();
     for digest in digests {
         for claim in &digest.content.stated {
-            for command in claim.checks() {
+            for command in claim.checks().iter().filter(|one| !commands::is_of_some_tests(one)) {
                 let command = commands::general_check(command);
                 kinds.entry(command).or_default().push((digest, claim.episode));
             }

@@ -11,6 +11,7 @@ use crate::model::core::{Kind, LandmarkState, Merged, Support, Together};
 
 /// Puts landmarks together. The order in which they come does not matter.
 pub fn together(mut all: Vec<Merged>) -> Together {
+    super::spell_alike(all.iter_mut().filter_map(|one| one.landmark.project.as_mut()));
     all.sort_by(|a, b| (a.last, &a.cores, &a.landmark.id).cmp(&(b.last, &b.cores, &b.landmark.id)));
     let mut groups = Groups::default();
     for one in all {

@@ -31,7 +31,7 @@ pub fn explains(line: &str) -> bool {
 }
 
 /// Whether somebody speaks: "we have", "I would", "what you want".
-fn speaks(words: &str) -> bool {
+pub fn speaks(words: &str) -> bool {
     static SPEAKS: StaticRegex = StaticRegex::new(
         r"\b(?:I|[Ww]e|[Yy]ou|[Ww]e['’]re|I['’]m|[Yy]ou['’]re|[Ww]e['’]ve|I['’]ve)\b",
     );
@@ -74,7 +74,7 @@ mod tests {
     fn how_things_are_is_no_result() {
         for said in [
             "Tides have no order of their own",
-            "The times are merged: `tides: [first, second]`",
+            "The times are in one list: `tides: [first, second]`",
             "The 3 active tides you want to look at",
             "We have the form for asking the pilot, but it is used once",
             "Hmm, looks like the lock was removed already",

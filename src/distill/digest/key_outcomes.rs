@@ -29,6 +29,9 @@ const MOST_COMMITS: usize = 4;
 const POINTS_ON_A_LINE: usize = 3;
 /// A point beside others may be cut to this, where a clause ends.
 const SHORTEST_POINT: usize = 80;
+/// Where something was changed in one of so many parts, the session was about changing something
+/// rather than about questions.
+const MOSTLY_WORK: usize = 4;
 /// A page with fewer outcomes takes explanations, too.
 const FEW: usize = 3;
 /// Two lines that share so much are one; two commits only where they share nearly all.
@@ -50,7 +53,8 @@ pub fn key_outcomes(
     let most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
     let mut found = Outcomes { most, ..Outcomes::default() };
     // Where something was changed, an explanation is none of what came of it.
-    let worked = parts.iter().any(|part| did_work(part));
+    let working = parts.iter().filter(|part| did_work(part)).count();
+    let worked = working * MOSTLY_WORK >= parts.len() && working > 0;
     let is_result = |outcome: &Outcome| !worked || !explains(&tidy(&outcome.text));
     let (headline, mut explained) = match headline(facts, &parts) {
         Some(outcome) if !is_result(&outcome) => (None, vec![outcome]),
@@ -85,7 +89,9 @@ pub fn key_outcomes(
     }
     if found.room() > 0 {
         for outcome in answers(&parts) {
-            found.add(Some(outcome));
+            if is_result(&outcome) || found.lines.len() < FEW {
+                found.add(Some(outcome));
+            }
         }
     }
     if found.lines.is_empty() {
@@ -617,7 +623,7 @@ fn tidy(line: &str) -> String {
     static COUNTED: StaticRegex = StaticRegex::new(r"(?i)\s*[—–(,-]+\s*\d+ files? changed.*$");
     // What joins it to a sentence that is not here, and its number in a list.
     static JOINS: StaticRegex = StaticRegex::new(
-        r"^(?:\d+[.)]|And|But[:,]?|Also,?|So,?|(?:The )?(?:[Ss]hort answer|[Pp]roblem|[Ii]ssue|[Kk]ey insight|[Cc]ore tension|[Rr]esult|[Ii]mpact):)\s+",
+        r"^(?:\d+[.)]|[Aa]nd|[Bb]ut[:,]?|Also,?|So,?|(?:The )?(?:[Ss]hort answer|[Pp]roblem|[Ii]ssue|[Kk]ey insight|[Cc]ore tension|[Rr]esult|[Ii]mpact):)\s+",
     );
     let line = COUNTED.replace(&line, "").replace(" ✅ ", "; ");
     let line = text::clause(&JOINS.replace(&line, ""), LONGEST);
@@ -656,8 +662,11 @@ mod tests {
         assert_eq!(whole_clause("lock the log; count the tides", 20), "lock the log");
         assert_eq!(whole_clause("lock of the log: the one of the day", 24), "lock of the log");
         assert_eq!(whole_clause("slicers: all of them", 13), "slicers: all…");
-        let pull =
-            |title: &str| of_pull(&Pull { number: 12, title: title.into(), ..Pull::default() });
+        let pull = |title: &str| {
+            let (title, step) = (title.to_string(), PullStep::Merged);
+            let (points, looks, answered) = (Vec::new(), 0, false);
+            of_pull(&Pull { number: 12, title, points, step, looks, episode: 1, answered })
+        };
         assert!(pull("fix(14): lock the log").ends_with(": Lock the log"), "{}", pull("fix: a"));
     }
 

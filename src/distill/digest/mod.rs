@@ -3,7 +3,7 @@
 //! Deterministic and without a model: the objective is the person's own words, outcomes are what
 //! tests, commits and files show, and every part of the session gets its trigger.
 
-mod change;
+pub mod change;
 mod claims;
 mod errors_met;
 mod evidence;
@@ -76,7 +76,7 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     Content {
         flavor: flavor.to_string(),
         status,
-        worth: worth::worth(facts, head.begun_by),
+        worth: worth::worth(facts, head.begun_by, cwd),
         arc: outcome::arc(facts, status),
         stated,
         triggers,

@@ -1,6 +1,7 @@
 //! Paths as a page shows them: relative to the session's folder, without the name of a home
 //! directory, and as the name of a project.
 
+use crate::base::static_regex::StaticRegex;
 use crate::base::text;
 
 /// A path as a page shows it: relative to the session's folder where it lies in it, with `/` on
@@ -49,7 +50,7 @@ pub fn project_name(remote: Option<&str>, cwd: Option<&str>) -> Option<String> {
     let from_remote = remote.and_then(|remote| {
         let name =
             remote.trim_end_matches('/').trim_end_matches(".git").rsplit(['/', ':']).next()?;
-        (!name.is_empty()).then(|| name.to_string())
+        is_name(name).then(|| name.to_string())
     });
     let name = from_remote.or_else(|| {
         let cwd = cwd?.replace('\\', "/");
@@ -59,9 +60,25 @@ pub fn project_name(remote: Option<&str>, cwd: Option<&str>) -> Option<String> {
                 folder = before;
             }
         }
-        folder.rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_string)
+        // `tide__worktrees/lock` and `tide.worktrees/lock` lie beside `tide`.
+        static BESIDE: StaticRegex = StaticRegex::new(r"(?i)^(.+/[^/]*[^/_.-])[_.-]+worktrees?/");
+        let beside = BESIDE.captures(folder).and_then(|found| found.get(1));
+        let folder = beside.map_or(folder, |found| found.as_str());
+        folder.rsplit('/').next().map(|name| undated(name).to_string())
     })?;
-    Some(text::one_line(&name, 80)).filter(|name| !name.is_empty() && name != "." && name != "..")
+    Some(text::one_line(&name, 80)).filter(|name| is_name(name))
+}
+
+fn is_name(name: &str) -> bool {
+    name.contains(char::is_alphanumeric)
+}
+
+/// A folder's name without the day on which it was made: `20260205-cli` is `cli`. A year alone is
+/// part of the name.
+fn undated(name: &str) -> &str {
+    static DAY: StaticRegex = StaticRegex::new(r"^20\d{2}-?[01]\d-?[0-3]\d[-_ ]+");
+    let rest = DAY.find(name).map_or(name, |day| &name[day.end()..]);
+    if is_name(rest) { rest } else { name }
 }
 
 /// A path with the home directory as `~`: its name is private.
@@ -101,6 +118,26 @@ mod tests {
             ("/home/me/code/x/src/a.rs", "~/code/x", "src/a.rs"),
         ] {
             assert_eq!(shown_path(path, Some(cwd)), shown, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_project_is_called_by_its_remote_or_by_its_folder() {
+        for (remote, cwd, name) in [
+            (Some("https://github.com/.git"), Some("/home/me/tide"), Some("tide")),
+            (Some("https://github.com/..git"), Some("/home/me/tide"), Some("tide")),
+            (Some("git@example.com:me/tide.git"), Some("/x"), Some("tide")),
+            (None, Some("/code/tide__worktrees/fix-lock"), Some("tide")),
+            (None, Some("/code/tide.worktrees/fix-lock/src"), Some("tide")),
+            (None, Some("/code/tide/.worktrees/fix-lock"), Some("tide")),
+            (None, Some("/code/20260205-tide"), Some("tide")),
+            (None, Some("/code/2026-02-05_tide"), Some("tide")),
+            (None, Some("/code/2026-notes"), Some("2026-notes")),
+            (None, Some("/code/20260205"), Some("20260205")),
+            (None, Some("/code/tide-worktrees"), Some("tide-worktrees")),
+            (None, Some("/"), None),
+        ] {
+            assert_eq!(project_name(remote, cwd).as_deref(), name, "{remote:?} {cwd:?}");
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
+use crate::distill::digest::paths;
 use crate::distill::facts::{EpisodeFacts, Facts};
 use crate::distill::prompts;
 use crate::model::calls;
@@ -13,12 +14,14 @@ use crate::model::session::BegunBy;
 const FEW_CALLS: u64 = 3;
 /// A trial of the agent is over after this many prompts.
 const FEW_PROMPTS: usize = 2;
+/// A prompt that only tries a tool has at most so many words.
+const MOST_OF_A_DRILL: usize = 80;
 /// A health check is answered in this many words at most.
 const SHORT_ANSWER: usize = 8;
 
 /// Whether a session is worth remembering: something was asked or done beyond a greeting, and by
 /// somebody. What a subagent only looked up is in the answer that it gave to its parent.
-pub fn worth(facts: &Facts, begun_by: BegunBy) -> Worth {
+pub fn worth(facts: &Facts, begun_by: BegunBy, cwd: Option<&str>) -> Worth {
     let asked: Vec<&EpisodeFacts> =
         facts.parts.iter().filter(|part| !part.prompt.is_empty() && !part.inherited).collect();
     let all = |is: fn(&str) -> bool| {
@@ -32,7 +35,7 @@ pub fn worth(facts: &Facts, begun_by: BegunBy) -> Worth {
         // memtree asked a model, and the model kept a log of it; or another program did.
         BegunBy::Person => all(calls::is_ours) || (!changed && all(is_programs_prompt)),
     };
-    if is_bots || is_trial(facts, &asked) {
+    if is_bots || is_trial(facts, &asked, cwd) {
         return Worth::None;
     }
     if changed || facts.tool_calls > FEW_CALLS {
@@ -66,9 +69,9 @@ fn is_programs_prompt(prompt: &str) -> bool {
 }
 
 /// Whether a session only tried whether the agent's tools work: nothing was committed or tested,
-/// and either no call got through, or one line was to be read out, or a file for trying was
-/// written.
-fn is_trial(facts: &Facts, asked: &[&EpisodeFacts]) -> bool {
+/// and either no call got through, or one line was to be read out, or the prompt was about a tool,
+/// or nothing but files for trying were written, or nobody answered.
+fn is_trial(facts: &Facts, asked: &[&EpisodeFacts], cwd: Option<&str>) -> bool {
     static FIRST_LINE: StaticRegex = StaticRegex::new(
         r"(?ix)\b(?:reply|respond|answer|return|print|output|show|say)\b [^.?!]{0,30}
             \b(?:its|the)\ (?:very\ )?(?:first|last|second)\ (?:line|word|character)\b",
@@ -83,16 +86,51 @@ fn is_trial(facts: &Facts, asked: &[&EpisodeFacts]) -> bool {
     let edited: Vec<&str> =
         own().flat_map(|part| &part.edited).map(|file| file.path.as_str()).collect();
     if !edited.is_empty() {
-        return edited.iter().all(|path| is_for_trying(text::file_name(path)));
+        return edited
+            .iter()
+            .all(|path| is_for_trying(text::file_name(path)) || paths::is_temporary(path, cwd));
+    }
+    if asked.iter().all(|part| is_tool_drill(&prompts::own_words(&part.prompt))) {
+        return true;
     }
     // A command that fails says something about the project; a tool that cannot be called does not.
     let nothing_worked = facts.tool_calls > 0
         && facts.failed_calls == facts.tool_calls
         && own().all(|part| part.commands.is_empty());
     let [only] = asked else { return false };
+    if only.replies == 0 && own().all(|part| part.replies == 0) && facts.tool_calls == 0 {
+        return true;
+    }
     let words = prompts::own_words(&only.prompt);
     let reads_line = words.split_whitespace().count() <= 30 && FIRST_LINE.is_match(&words);
     nothing_worked || reads_line
+}
+
+/// Whether a prompt only sets one of the agent's tools to work: it names the tool, or says word for
+/// word what to run or to answer, and names nothing of a project.
+fn is_tool_drill(prompt: &str) -> bool {
+    static DRILL: StaticRegex = StaticRegex::new(
+        r#"(?ix)\b(?:use|using|call|invoke|via)\s(?:only\s)?(?:the|your|one|a)?\s?[\w.-]{0,30}\s?(?:tools?|program)\b
+            | \b(?:exactly|only|just)\s(?:this|the\sfollowing|one)\s(?:shell\s|bash\s)?command\b
+            | \brun\s(?:a|the|this)\s(?:shell|bash|powershell)\scommand\b
+            | \b(?:reply|respond|answer|say)\s(?:with\s)?(?:exactly\s|only\s|just\s|the\ssingle\sword\s)*['"“`]?(?:done|ok|ready|finished)\b
+            | \b(?:read|show|print)\s\d+\slines?\sstarting\b"#,
+    );
+    static NAMES: StaticRegex = StaticRegex::new(
+        r#"(?x)[\w~./-]*[\w-]+\.(?:rs|ts|tsx|js|jsx|go|py|rb|java|kt|c|h|cpp|cs|swift|css|html|sql|sh|toml|yml|yaml|json|md)\b
+            | \w/\w | \b[a-z]+_\w+ | \b[a-z]+[A-Z]\w+ | (?i:\bth(?:is|e|our)\s(?:repo\w*|project|code\w*|branch|module|tests?)\b)"#,
+    );
+    // A drill says exactly what is to come of it.
+    static EXACT: StaticRegex = StaticRegex::new(
+        r#"(?i)\b(?:exactly|once|stop|reply|respond|done|nothing else)\b|'[^']+'|"[^"]+"|“[^”]+”|`[^`]+`"#,
+    );
+    let is_exact = prompt.split_whitespace().count() <= MOST_OF_A_DRILL && EXACT.is_match(prompt);
+    let Some(drill) = DRILL.find(prompt).filter(|_| is_exact) else { return false };
+    let rest = format!("{} {}", &prompt[..drill.start()], &prompt[drill.end()..]);
+    // What is to be run or printed stands in quotes.
+    static QUOTED: StaticRegex = StaticRegex::new(r#"'[^']*'|"[^"]*"|“[^”]*”|`[^`]*`"#);
+    let rest = QUOTED.replace_all(&rest, " ");
+    NAMES.find_iter(&rest).all(|name| is_for_trying(text::file_name(name.as_str())))
 }
 
 /// Whether a file is called as people call one that they write to try something: `test-gemini.txt`,
@@ -136,7 +174,7 @@ mod tests {
         let mut part = EpisodeFacts::of_text(1, "", "");
         (part.prompt, part.last_reply) = (prompt.into(), reply.into());
         part.replies = u64::from(!reply.is_empty());
-        worth(&Facts { parts: vec![part], prompts: 1, ..Facts::default() }, BegunBy::Person)
+        worth(&Facts { parts: vec![part], prompts: 1, ..Facts::default() }, BegunBy::Person, None)
     }
 
     fn session(prompt: &str, edited: &[&str], begun_by: BegunBy) -> Worth {
@@ -144,7 +182,7 @@ mod tests {
         (part.prompt, part.replies) = (prompt.into(), 1);
         part.edited = edited.iter().map(|path| FileChange::of((*path).into())).collect();
         let calls = edited.len() as u64 + 1;
-        worth(&Facts { parts: vec![part], tool_calls: calls, ..Facts::default() }, begun_by)
+        worth(&Facts { parts: vec![part], tool_calls: calls, ..Facts::default() }, begun_by, None)
     }
 
     #[test]
@@ -190,10 +228,32 @@ mod tests {
             part.commands = commands.iter().map(|command| command.to_string()).collect();
             let facts =
                 Facts { parts: vec![part], tool_calls: 2, failed_calls: 2, ..Facts::default() };
-            worth(&facts, BegunBy::Person)
+            worth(&facts, BegunBy::Person, None)
         };
         assert_eq!(failing(&[]), Worth::None);
         assert_eq!(failing(&["cargo build"]), Worth::Full, "that a build fails is worth knowing");
+    }
+
+    #[test]
+    fn who_gets_no_answer_and_who_drills_a_tool_is_not_remembered() {
+        for (prompt, reply) in [
+            ("Write a poem about the sea in Rust", ""),
+            ("Run the shell command 'echo tide', then reply 'done'", "done, it printed tide"),
+            ("Use the ask_pilot tool to ask me exactly one question", "Which pier do you like?"),
+            ("Please run exactly this command: `date +%s`", "It printed 12."),
+        ] {
+            assert_eq!(worth_of(prompt, reply), Worth::None, "{prompt}");
+        }
+        for prompt in [
+            "Use rg, not grep, in this repo",
+            "Use your tools to find out why the tide is late",
+            "Use the search tool to find who calls append_day",
+            "run the shell command in src/tide.sh and explain what it prints",
+        ] {
+            assert_eq!(worth_of(prompt, "The answer is long enough."), Worth::Full, "{prompt}");
+        }
+        let temporary = ["/tmp/x/tide.py"];
+        assert_eq!(session("write a tide", &temporary, BegunBy::Person), Worth::None);
     }
 
     #[test]

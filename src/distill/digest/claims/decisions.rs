@@ -4,7 +4,7 @@
 //! Most decisions are later prompts of a sentence or two: an objection, a wish, an opinion. Whether
 //! one was a decision shows in how the agent takes it ("You're right").
 
-use super::own::{Talk, Turn};
+use super::own::{self, Talk, Turn};
 use super::{Line, telling_words};
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
@@ -16,6 +16,9 @@ use crate::model::digest::Origin;
 pub const MOST: usize = 3;
 /// How many words a decision has.
 const WORDS: std::ops::RangeInclusive<usize> = 4..=60;
+
+/// A prompt of more words says what it is about, whatever it begins with.
+const MOST_THAT_POINT: usize = 16;
 
 /// By which rule a prompt is a decision, the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +81,7 @@ fn rule(turn: &Turn<'_>) -> Option<Rule> {
     if !WORDS.contains(&said.split_whitespace().count()) {
         return None;
     }
-    if REPORT.is_match(said) {
+    if REPORT.is_match(said) || own::is_fact(said) || only_points(said) {
         return None;
     }
     let contrast = CONTRAST.is_match(said);
@@ -103,11 +106,35 @@ fn rule(turn: &Turn<'_>) -> Option<Rule> {
         None
     } else if opinion {
         Some(Rule::Opinion)
-    } else if OBJECTS.is_match(said) {
+    } else if objects(said) {
         Some(Rule::Objection)
     } else {
         None
     }
+}
+
+/// Whether a person objects and says what they want, or what is not so: "wait, somebody else holds
+/// the lock" only reports.
+fn objects(said: &str) -> bool {
+    static WHY_WOULD: StaticRegex = StaticRegex::new(r"(?i-u)\bwhy (?:would|should|not)\b");
+    let Some(opener) = OBJECTS.find(said) else { return false };
+    let rest = &said[opener.end()..];
+    let wants = MODAL.is_match(rest) || WHY_WOULD.is_match(rest);
+    wants || (CONTRAST.is_match(rest) && !said.ends_with('?'))
+}
+
+/// Whether a short prompt begins with a word for what was said before, and names nothing: nobody
+/// knows later what it was about.
+fn only_points(said: &str) -> bool {
+    static POINTS: StaticRegex = StaticRegex::new(
+        r"(?i-u)^(?:(?:yes|no|ok(?:ay)?|so|and|but|great|perfect)[,.!]* )*(?:that|it|those|these|this|they)(?:'s|'re)?\b",
+    );
+    static NAMES: StaticRegex = StaticRegex::new(
+        r#"(?-u)[`"/_]|\w\.\w|\b[a-z]+[A-Z]|\b[A-Z]{2,}|(?u:[^.!?] )[A-Z][a-z]{2,}"#,
+    );
+    let Some(pointer) = POINTS.find(said) else { return false };
+    let is_short = said.split_whitespace().count() <= MOST_THAT_POINT;
+    is_short && !NAMES.is_match(&said[pointer.end()..])
 }
 
 /// One thing is set against another, or ruled out.
@@ -217,6 +244,12 @@ fn offered(before: &str) -> Option<String> {
         let offer = sentence[from..].trim_end_matches(['?', '*', ' ', '.']);
         let mut letters = offer.chars();
         let first = letters.next()?.to_uppercase();
+        // "Yes" to one thing or another chooses neither.
+        static OR: StaticRegex = StaticRegex::new(r"(?i),? or\b");
+        let prose: Vec<&str> = offer.split('`').step_by(2).collect();
+        if OR.is_match(&prose.join("_")) {
+            return None;
+        }
         Some(first.chain(letters).collect())
     })
 }
@@ -328,6 +361,50 @@ mod tests {
         );
         assert!(decided("All done.", "yes", "").is_empty());
         assert!(decided("Should I commit and push all of it to the branch?", "yes", "").is_empty());
+    }
+
+    #[test]
+    fn yes_to_one_thing_or_another_chooses_neither() {
+        let asked = "Should I keep the sidecar for other programs, or lock the day log itself?";
+        assert!(decided(asked, "yes", "").is_empty());
+        let listed = "Two ways:\n\n1. Lock the log, or its folder, without a sidecar\n";
+        assert_eq!(decided(listed, "1", "").len(), 1, "a number chooses");
+    }
+
+    #[test]
+    fn an_objection_says_what_is_wanted() {
+        for report in [
+            "wait, somebody else wrote the day log",
+            "but while it runs my own tide log is open, right?",
+            "oh the tide is in the log of the harbour",
+        ] {
+            assert!(decided("", report, "").is_empty(), "{report}");
+        }
+        for objection in [
+            "wait, the lock was not for the sidecar",
+            "oh, keep the tide out of the log",
+            "but a new log has it all, why would you write the tide?",
+        ] {
+            assert_eq!(decided("", objection, ""), [objection]);
+        }
+    }
+
+    #[test]
+    fn a_fact_of_the_person_and_what_only_points_decide_nothing() {
+        for prompt in [
+            "I'm on Debian 12. You should know this.",
+            "I use Bun for scripts, not node.",
+            "Yes, that would be great. But it needs to be written down.",
+            "that should not be so early, i think",
+        ] {
+            assert!(decided("", prompt, "").is_empty(), "{prompt}");
+        }
+        for prompt in [
+            "it should not be in the header but below, currently the name of the boat stands in the bar",
+            "that should not be in `day.rs`, i think",
+        ] {
+            assert_eq!(decided("", prompt, ""), [prompt]);
+        }
     }
 
     #[test]

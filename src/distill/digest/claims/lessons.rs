@@ -6,6 +6,7 @@ use super::own::{Talk, Turn};
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::cured;
+use crate::distill::digest::change::speaks;
 use crate::distill::errors::Met;
 use crate::distill::remarks::Statement;
 use crate::distill::replies;
@@ -14,6 +15,8 @@ use crate::model::digest::Origin;
 /// How many a page has, and one of many prompts.
 const MOST: usize = 4;
 const MOST_OF_MANY: usize = 6;
+/// What is left of a sentence has at least so many words.
+const FEWEST_WORDS: usize = 6;
 /// How many prompts bring room for one lesson more.
 const PROMPTS_FOR_MORE: usize = 8;
 /// How many signs a lesson needs; a page with fewer lessons than [`FEW`] takes those with one.
@@ -38,8 +41,16 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
             (!statement.is_last || !(refused || describes_change(turn, statement)))
                 && !says_what_is_new(turn, &statement.text)
         };
-        let statements: Vec<&Statement> =
-            turn.part.remarks.statements.iter().filter(holds).collect();
+        let statements: Vec<Statement> = turn
+            .part
+            .remarks
+            .statements
+            .iter()
+            .filter(holds)
+            .filter_map(|statement| {
+                Some(Statement { text: of_nobody(&statement.text)?, ..statement.clone() })
+            })
+            .collect();
         let mut symptom = pasted_error(turn).filter(|_| !refused);
         // The surest statement explains what the person pasted; of equals the first.
         let surest = statements.iter().map(|statement| statement.signs).max();
@@ -77,6 +88,34 @@ pub fn as_it_is_now(mut line: Line, outcomes: &[String]) -> Line {
         line.text = format!("{}{}", line.text.trim_end_matches('.'), cured::FIXED);
     }
     line
+}
+
+/// A statement without what somebody says of themselves: without the sentences that do, and
+/// without "so we cannot see it" behind the others. "I branched off `quay`" is what was done.
+fn of_nobody(said: &str) -> Option<String> {
+    static SO_WE: StaticRegex = StaticRegex::new(
+        r"(?:,|;| -| —)? (?:so|which means|because|since) (?:that )?(?:I|[Ww]e|[Yy]ou)\b[^.]*(?:\.|$)",
+    );
+    static I_DID: StaticRegex = StaticRegex::new(r"^I ([a-z]+ed )");
+    if !text::sentences(said).any(speaks_of_self) {
+        return Some(said.to_string());
+    }
+    let plain = |sentence: &str| {
+        let sentence = SO_WE.replace(sentence, ".");
+        let sentence = text::capitalized(&I_DID.replace(&sentence, "$1"));
+        let says =
+            !speaks_of_self(&sentence) && sentence.split_whitespace().count() >= FEWEST_WORDS;
+        says.then_some(sentence)
+    };
+    let kept: Vec<String> = text::sentences(said).filter_map(plain).collect();
+    (!kept.is_empty()).then(|| kept.join(" "))
+}
+
+/// Whether somebody speaks of themselves, or tells another what to do. "When you push" is said of
+/// everybody.
+fn speaks_of_self(sentence: &str) -> bool {
+    static EVERYBODY: StaticRegex = StaticRegex::new(r"([^,;.\s]+ )[Yy]ou\b");
+    speaks(&EVERYBODY.replace_all(sentence, "$1_"))
 }
 
 /// Whether a prompt speaks of trouble: then its answers explain it.
@@ -250,6 +289,26 @@ mod tests {
         let mut changed = part(1, "why is it overridden?", &[(said, 3)]);
         changed.edited = vec![crate::model::session::FileChange::of("a.sh".into())];
         assert!(learnt(vec![changed]).is_empty());
+    }
+
+    #[test]
+    fn what_somebody_says_of_themselves_is_not_learnt() {
+        for said in [
+            "`lock()` is what I called twice instead of once.",
+            "We only have `tide.rs` for the names of the piers.",
+        ] {
+            assert!(learnt(vec![part(1, "why does it fail?", &[(said, 3)])]).is_empty(), "{said}");
+        }
+        let said = "Tides have no hook for `ebb` or `flow`, so we cannot see when one ends.";
+        let rest = "Tides have no hook for `ebb` or `flow`.";
+        assert_eq!(learnt(vec![part(1, "why does it fail?", &[(said, 3)])]), [rest]);
+        let said = "We look at `quay.rs`. The `lock()` call never returns when it is empty.";
+        let rest = "The `lock()` call never returns when it is empty.";
+        assert_eq!(learnt(vec![part(1, "why does it fail?", &[(said, 3)])]), [rest]);
+        let said = "The `lock()` call never returns when you push from a quay.";
+        assert_eq!(learnt(vec![part(1, "why does it fail?", &[(said, 3)])]), [said]);
+        let quoted = "The linter asks: \"you must not call `lock()` twice\".";
+        assert_eq!(learnt(vec![part(1, "why does it fail?", &[(quoted, 3)])]), [quoted]);
     }
 
     #[test]

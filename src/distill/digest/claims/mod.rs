@@ -91,7 +91,9 @@ impl Page {
         let room = self.claims.iter().filter(|claim| claim.kind == kind).count() < most;
         let words = telling_words(&line.text);
         let known = self.words.iter().any(|other| are_alike(other, &words));
-        if room && !known && words.len() > 1 {
+        // A fact of the person is the name of what they use.
+        let says_something = words.len() > 1 || own::is_fact(&line.text);
+        if room && !known && says_something {
             self.push(kind, line, words);
         }
     }

@@ -78,6 +78,19 @@ pub fn own_words(prompt: &str) -> String {
     if is_own { straight(own).into_owned() } else { String::new() }
 }
 
+/// Whether a person says with what they work: "I'm on Debian 12", "I use Bun".
+pub fn is_fact(said: &str) -> bool {
+    static WORKS: StaticRegex = StaticRegex::new(
+        r"(?-u)^(?i:(?:so|also|and|btw|fyi),? )?(?i:i'm|i am|we're|we are) (?i:on|using|running) (?:[A-Z]|\w+ ?\d)|^(?i:(?:also|btw|fyi),? )?(?i:i|we) (?i:use|run|work with) (?:[A-Z]\w|`)",
+    );
+    // What went wrong with it is told of the day.
+    static REPORT: StaticRegex = StaticRegex::new(
+        r"(?i-u)\b(?:error|fail\w*|broken?|but (?:it|i|the|that)|doesn't|get(?:s|ting)?|got)\b|\?$",
+    );
+    let first = text::sentences(said).next().unwrap_or_default();
+    WORKS.is_match(first) && !REPORT.is_match(first)
+}
+
 /// Whether a prompt says that another one, or itself, was a mistake.
 fn takes_back(prompt: &str) -> bool {
     static VOID: StaticRegex = StaticRegex::new(

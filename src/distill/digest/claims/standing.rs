@@ -2,7 +2,7 @@
 //! asks for, and the commands that check the work here.
 
 use super::Line;
-use super::own::{Talk, Turn};
+use super::own::{self, Talk, Turn};
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
 use crate::distill::commands;
@@ -78,7 +78,7 @@ fn of_person(turn: &Turn<'_>) -> Vec<(Rule, String)> {
         if !(4..=50).contains(&length) {
             continue;
         }
-        if holds(sentence) {
+        if holds(sentence) || own::is_fact(sentence) {
             found.push((Rule::Stated, sentence.to_string()));
         } else if complains(sentence) && length <= 40 {
             // A short question needs what stands around it.
@@ -264,6 +264,8 @@ mod tests {
             "before making changes, switch to main and pull",
             "we must never name the customer, this is a public repo",
             "update the changelog as you go",
+            "I'm on Debian 12 here.",
+            "I use Bun for all scripts.",
             "put what we found about the lock in the docs/notes directory",
         ] {
             assert_eq!(lines(&[rule]), [rule]);
@@ -309,6 +311,8 @@ mod tests {
             "Should we always use bun?",
             "i don't want any padding around this button",
             "it never works for me",
+            "I run Bun here and it fails with an error",
+            "I'm on the second page of the log",
             "write it down so we don't forget to do it",
             "never mind",
             "skip this test this time, before making a new one",
@@ -331,7 +335,7 @@ mod tests {
     fn what_a_task_rules_out_is_ruled_out_for_the_task() {
         for limit in [
             "Do NOT explore the harbour and do NOT ask any questions of the pilot.",
-            "do not use any boats, just answer",
+            "do not use any boats, just answer.",
             "Fix the lock and don't push before I have seen it.",
             "Walk to the pier without asking me anything, and do NOT run any further rounds.",
         ] {
