@@ -18,7 +18,7 @@ pub fn explains(line: &str) -> bool {
     let words = words.join("_");
     // "Hmm, looks like it was moved" and "add a lock if it is not enough" are thoughts.
     static THINKS: StaticRegex = StaticRegex::new(
-        r"(?i)^(?:hmm|(?:it )?(?:looks|seems)\b|maybe|perhaps)|^(?:add|use|make|keep|move|formalize)\b.*\bif\b",
+        r"(?i)^(?:hmm|(?:it )?(?:looks|seems)\b|maybe|perhaps|(?:options? )?\d+(?:, \d+)*,? and \d+\b)|^(?:add|use|make|keep|move|formalize)\b.*\bif\b",
     );
     if speaks(&words) || THINKS.is_match(&words) {
         return true;
@@ -78,6 +78,7 @@ mod tests {
             "The 3 active tides you want to look at",
             "We have the form for asking the pilot, but it is used once",
             "Hmm, looks like the lock was removed already",
+            "1, 2 and 4 are the right piers now",
             "Add or name a lock for it if the one of `day.rs` is not enough",
             "`--lock` only affects the same boat",
             "Both `tide` and `quay` come from the log",

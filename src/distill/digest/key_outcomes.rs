@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::change::{explains, is_change, is_past, names_code};
+use super::change::{explains, is_change, is_past, names_code, speaks};
 use super::git::{Git, Pull};
 use super::paths::shown_path;
 use super::title::without_kind;
@@ -52,10 +52,7 @@ pub fn key_outcomes(
     let parts: Vec<&EpisodeFacts> = facts.own_parts().collect();
     let most = MOST.min(4 + parts.iter().filter(|part| did_work(part)).count());
     let mut found = Outcomes { most, ..Outcomes::default() };
-    // Where something was changed, an explanation is none of what came of it.
-    let working = parts.iter().filter(|part| did_work(part)).count();
-    let worked = working * MOSTLY_WORK >= parts.len() && working > 0;
-    let is_result = |outcome: &Outcome| !worked || !explains(&tidy(&outcome.text));
+    let is_result = |outcome: &Outcome| is_result(outcome, &parts);
     let (headline, mut explained) = match headline(facts, &parts) {
         Some(outcome) if !is_result(&outcome) => (None, vec![outcome]),
         headline => (headline, Vec::new()),
@@ -101,6 +98,21 @@ pub fn key_outcomes(
     }
     found.put_first(title);
     found.shown(facts)
+}
+
+/// Whether an outcome is one. Where something was changed, an explanation is none of what came of
+/// it; but in a session of questions their answers are.
+fn is_result(outcome: &Outcome, parts: &[&EpisodeFacts]) -> bool {
+    let said = tidy(&outcome.text);
+    let working = parts.iter().filter(|part| did_work(part)).count();
+    if working == 0 || !explains(&said) {
+        return true;
+    }
+    let asks = working * MOSTLY_WORK < parts.len();
+    let is_answer = |part: &&EpisodeFacts| {
+        part.last_episode == outcome.episode && !did_work(part) && !speaks(&said)
+    };
+    asks && parts.iter().any(is_answer)
 }
 
 /// One thing that came of a session.

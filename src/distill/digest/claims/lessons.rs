@@ -48,7 +48,11 @@ pub fn lessons(talk: &Talk<'_>) -> Vec<Line> {
             .iter()
             .filter(holds)
             .filter_map(|statement| {
-                Some(Statement { text: of_nobody(&statement.text)?, ..statement.clone() })
+                let text = of_nobody(&statement.text)?;
+                // What lost a sentence says less than what did not.
+                let is_cut = text.len() < statement.text.len();
+                let signs = statement.signs.saturating_sub(u32::from(is_cut));
+                Some(Statement { text, signs, ..statement.clone() })
             })
             .collect();
         let mut symptom = pasted_error(turn).filter(|_| !refused);
