@@ -50,7 +50,26 @@ pub fn inline(value: &str) -> String {
     safe
 }
 
-/// The same with code spans treated as text: how days have been written from the first format on.
+/// A line in which what looks like a tag (`<session>`, `</summary>`, `<!doctype html>`) is a code
+/// span, which nobody has to escape; code spans stay as they are.
+pub fn tags_as_code(line: &str) -> Cow<'_, str> {
+    static TAG: StaticRegex = StaticRegex::new(
+        r"[\w.~/-]*</?[A-Za-z!][^<>`\n]{0,60}>(?:[\w./-]*</?[A-Za-z][^<>`\n]{0,60}>)*[\w/-]*",
+    );
+    if !TAG.is_match(line) {
+        return Cow::Borrowed(line);
+    }
+    let mut shown = String::with_capacity(line.len() + 8);
+    for (piece, is_code) in pieces(line) {
+        match is_code {
+            true => shown.push_str(piece),
+            false => shown.push_str(&TAG.replace_all(piece, "`$0`")),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// What [`inline`] does, with code spans treated as text: how days have been written from the first format on.
 /// Their lines are compared with what sessions say, so it never changes.
 pub fn inline_as_text(value: &str) -> String {
     let line = text::one_line(value, usize::MAX);
@@ -401,6 +420,20 @@ mod tests {
             ["<b> [x](y)", r"C:\Users\[a] \\host\<b> \](x) \\\[[", r"\", r"a \`b` ``c<d>`` ` \`"]
         {
             assert_eq!(plain(&inline(value)), value);
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_tag_is_code() {
+        for (line, expected) in [
+            ("results/<tide>/<quay>/ of a run", "`results/<tide>/<quay>/` of a run"),
+            ("Use <summary></summary> here", "Use `<summary></summary>` here"),
+            ("it got <!doctype html> instead", "it got `<!doctype html>` instead"),
+            ("in `<quay>` already", "in `<quay>` already"),
+            ("1 < 2 and 3 > 2", "1 < 2 and 3 > 2"),
+        ] {
+            assert_eq!(tags_as_code(line), expected);
+            assert_eq!(inline(&tags_as_code(line)), expected, "nothing is left to escape");
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::distill::day::{self, SubagentState};
 use crate::distill::digest::{self, SnapshotParts};
 use crate::distill::episodes::EpisodePage;
 use crate::distill::facts::Facts;
+use crate::distill::stated::stated;
 use crate::distill::steps::{Joiner, Step, StepKind};
 use crate::error::{Error, Result};
 use crate::model::context;
@@ -295,7 +296,7 @@ impl Recorder<'_> {
             SnapshotParts { sensory: self.sensory, vitals: layout::from_digest(layout::VITALS) };
         let content = digest::content(flavor, &self.facts, &head, parts);
         let content = self.pages.settled(content);
-        if let Some(stated) = stated(&self.facts) {
+        if let Some(stated) = stated_page(&self.facts, &content) {
             self.writer.write(layout::STATED, &stated)?;
         }
         let source_id = Source::id(flavor, &log.native_id);
@@ -338,21 +339,18 @@ impl OpenEpisode {
 }
 
 /// The decisions and lessons that were stated, each with its episode.
-fn stated(facts: &Facts) -> Option<String> {
+fn stated_page(facts: &Facts, content: &Content) -> Option<String> {
     let mut page = String::new();
     for (kind, title) in [(ClaimKind::Decision, "Decisions"), (ClaimKind::Lesson, "Lessons")] {
-        let mut lines = String::new();
-        for part in &facts.parts {
-            let episode = EpisodeId(part.episode);
-            for stated in part.statements.iter().filter(|stated| stated.kind == kind) {
-                let text = markdown::inline(&stated.text);
-                lines.push_str(&format!(
-                    "- {text} ({}, [{episode}](../{}))\n",
-                    stated.origin,
-                    layout::episode(episode)
-                ));
-            }
-        }
+        let lines: String = stated(facts, content, kind)
+            .iter()
+            .map(|claim| {
+                let text = markdown::inline(&claim.text);
+                let episode = claim.episode;
+                let link = layout::episode(episode);
+                format!("- {text} ({}, [{episode}](../{link}))\n", claim.origin)
+            })
+            .collect();
         if !lines.is_empty() {
             page.push_str(&format!("\n## {title}\n{lines}"));
         }

@@ -84,6 +84,8 @@ pub struct EpisodeFacts {
     pub tags: Vec<String>,
     /// Documents that were written, with their headings.
     pub written: Vec<Document>,
+    /// The paths of those that were written whole, rather than changed here and there.
+    pub begun: Vec<String>,
     /// What the agent understood that the person wants, in its own words.
     pub understood: String,
     /// The plan that the agent made.
@@ -610,12 +612,18 @@ impl EpisodeFacts {
         }
         let begins = text::cut(change, LONGEST_REPLY);
         let whole = begins.lines().filter(|line| !line.is_empty()).all(|l| l.starts_with('+'));
-        let heading = begins.lines().filter(|_| whole).find_map(|line| line.strip_prefix("+# "));
+        let added = begins.lines().filter(|_| whole).filter_map(|line| line.strip_prefix('+'));
+        let heading = added.filter_map(|line| line.trim_start().strip_prefix("# ")).next();
         let heading = text::one_line(heading.unwrap_or_default(), 120);
         match self.written.iter_mut().find(|known| known.path == file.path) {
             Some(known) if !heading.is_empty() => known.heading = heading,
             Some(_) => {}
-            None => keep(&mut self.written, Document { path: file.path.clone(), heading }),
+            None => {
+                if whole {
+                    keep(&mut self.begun, file.path.clone());
+                }
+                keep(&mut self.written, Document { path: file.path.clone(), heading });
+            }
         }
     }
 
@@ -765,6 +773,7 @@ impl EpisodeFacts {
         self.pulls.extend(next.pulls);
         self.tags.extend(next.tags);
         self.written.extend(next.written);
+        self.begun.extend(next.begun);
         self.plan = self.plan.take().or(next.plan);
         self.cut_off = next.cut_off;
         self.undelivered = next.undelivered;

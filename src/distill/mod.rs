@@ -24,6 +24,7 @@ pub mod prompts;
 pub mod remarks;
 pub mod replies;
 pub mod signals;
+pub mod stated;
 pub mod steps;
 pub mod test_runs;
 pub mod todo_list;

@@ -25,7 +25,7 @@ pub use injection::{
 };
 pub use merge::{merge3, union};
 pub use nearest::nearest;
-pub use sentences::{clause, first_sentence, phrase, sentences, whole_clause};
+pub use sentences::{clause, first_sentence, phrase, sentences, wants_another, whole_clause};
 pub use words::{Word, each_word, words};
 
 use scripts::{Script, char_at, fold_into, script};

@@ -91,13 +91,15 @@ pub fn phrase(text: &str, max_chars: usize) -> String {
         let is_closed = |mark| head[..*at].matches(mark).count().is_multiple_of(2);
         BEGINS.contains(&next.to_lowercase().as_str())
             && at * 2 > head.len()
+            && !wants_another(&head[..*at])
             && is_closed('`')
             && is_closed('"')
     });
     begins.last().map_or(cut.clone(), |at| head[..at].trim_end_matches([',', ':', ' ']).to_string())
 }
 
-fn wants_another(line: &str) -> bool {
+/// Whether a line ends on a word that wants another one: "the test verifies that".
+pub fn wants_another(line: &str) -> bool {
     let last = line.rsplit(' ').next().unwrap_or_default();
     WANTING.contains(&last.to_lowercase().as_str())
 }

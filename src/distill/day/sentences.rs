@@ -21,12 +21,32 @@ pub fn gist(reply: &str) -> String {
             .filter_map(|mark| sentence.find(mark))
             .min();
         let sentence = end.map_or(sentence.as_str(), |end| &sentence[..end]);
-        text::one_line(whole(without_tags(sentence)), LONGEST_ANSWER)
+        let sentence = whole(without_tags(sentence));
+        match text::wants_another(sentence).then(|| item_behind(reply, sentence)).flatten() {
+            Some(item) => text::phrase(&format!("{sentence} {item}"), LONGEST_ANSWER),
+            None => text::phrase(sentence, LONGEST_ANSWER),
+        }
     };
     // What stands before the first list or heading sums it up, unless it only announces it.
     let lead = pieces(reply).first().copied().unwrap_or_default();
     let announces = lead.starts_with("Here") || lead.starts_with('#');
-    Some(of(lead)).filter(|gist| !announces && !is_curt(gist)).unwrap_or_else(|| of(reply))
+    let lead = Some(of(lead)).filter(|gist| !announces && !is_curt(gist)).map(|gist| {
+        let item = text::wants_another(&gist).then(|| item_behind(reply, &gist)).flatten();
+        item.map_or(gist.clone(), |item| text::phrase(&format!("{gist} {item}"), LONGEST_ANSWER))
+    });
+    lead.unwrap_or_else(|| of(reply))
+}
+
+/// The first item of the list that a sentence leads to: "it verifies that: - the lock is held".
+fn item_behind<'r>(reply: &'r str, sentence: &str) -> Option<&'r str> {
+    let ending = sentence.char_indices().rev().nth(14).map_or(sentence, |(at, _)| &sentence[at..]);
+    let rest = reply[reply.find(ending)? + ending.len()..].trim_start_matches([':', ' ', '*']);
+    let item = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    let item = item.trim_start_matches(['-', '•', '*', '.', ')', ' ']);
+    let ends = [" - ", " * ", " • ", " 2. ", " 2) "].iter().filter_map(|mark| item.find(mark));
+    let item = &item[..ends.min().unwrap_or(item.len())];
+    let item = text::sentences(item).next()?;
+    (!item.is_empty()).then_some(item)
 }
 
 /// The pieces of a line of a day: one line was made of all that was said, and headings, rules and
@@ -177,6 +197,9 @@ mod tests {
         ] {
             assert!(gist(reply).starts_with(expect), "{reply}\n{}", gist(reply));
         }
+        let listed =
+            "The new test of the harbour lock verifies that: - the lock is held - it is freed";
+        assert_eq!(gist(listed), "The new test of the harbour lock verifies that the lock is held");
         assert_eq!(whole("make it deterministic by: 1."), "make it deterministic by");
         assert_eq!(whole("is set inside the handler 2."), "is set inside the handler");
         assert_eq!(whole("version 2 of it"), "version 2 of it");

@@ -10,7 +10,7 @@ use chrono::NaiveDate;
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
-use crate::distill::{commands, replies};
+use crate::distill::{commands, prompts, replies, words};
 use crate::model::day::{DaySummary, Line, LineKind, Point, SessionOfDay, SessionSummary};
 use crate::model::digest::{Claim, ClaimKind, Content, Digest, Origin, Outcome, Worth};
 
@@ -28,6 +28,9 @@ const FEWEST_OPEN: usize = 3;
 /// How much is kept while the lines come.
 const MOST_KEPT: usize = 400;
 const LONGEST_QUOTE: usize = 160;
+/// How long the headline of a session is, and a line of what was done.
+const LONGEST_HEADLINE: usize = 200;
+const LONGEST_LINE: usize = 300;
 
 /// Takes the lines of a day.
 #[derive(Debug, Default)]
@@ -116,13 +119,15 @@ impl DayReader {
                 // Another session tells of it, or it was found not to be worth remembering.
                 continue;
             }
-            let whole = lines.section(digest.as_ref(), |_| true);
+            let mut whole = lines.section(digest.as_ref(), |_| true);
             let session = lines.session.clone();
             let point = |text: String| Point { text, session: session.clone() };
-            summary.wanted.extend(lines.wanted_with_title(digest.as_ref()).map(point));
+            summary.wanted.extend(lines.wanted(digest.as_ref()).map(point));
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
-            summary.decided.extend(whole.decisions.iter().take(most.min(3)).map(point));
-            summary.done.extend(lines.done(digest.as_ref(), most).iter().map(point));
+            let shown = most.min(3).min(whole.decisions.len());
+            summary.decided.extend(whole.decisions.iter().take(shown).map(point));
+            let done = lines.done(digest.as_ref(), most);
+            summary.done.extend(done.iter().map(point));
             let ends = lines.ends_on(self.day, digest.as_ref());
             let open = lines.left_open(digest.as_ref(), &whole, ends);
             summary.open.extend(open.iter().take(most.max(FEWEST_OPEN)).map(point));
@@ -143,6 +148,9 @@ impl DayReader {
                 status: digest.as_ref().map(|digest| digest.content.status.to_string()),
                 headline: lines.headline(digest.as_ref()),
                 summary: if covered.is_empty() {
+                    // What the lists above say of the session is not said again below it.
+                    whole.decisions.drain(..shown);
+                    whole.context.retain(|line| !done.contains(line));
                     whole
                 } else {
                     lines.section(digest.as_ref(), is_new)
@@ -353,42 +361,28 @@ impl SessionLines {
         }
     }
 
-    /// What was wanted of the session that day.
+    /// What was wanted of the session that day: of one that is of that day alone, what its digest
+    /// says beyond the title; of a longer one, the day's first wish that says something.
     fn wanted(&self, digest: Option<&Digest>) -> Option<String> {
         let turns: Vec<&Turn> = self.turns.iter().filter(|turn| !turn.asked.is_empty()).collect();
         let first = turns.iter().find(|turn| !is_low(&turn.asked)).or(turns.first())?;
-        // Where the session began that day, its digest says it best.
-        let content = digest.map(|digest| &digest.content);
-        let same = content.filter(|content| {
-            let start = text::one_line(&content.objective, 24);
-            !start.is_empty() && first.asked.starts_with(start.trim_end_matches('…'))
-        });
-        let objective = same.map(|content| content.objective.clone());
-        let wanted = objective.unwrap_or_else(|| text::first_sentence(&first.asked, LONGEST_QUOTE));
-        // A first sentence of a few words, or one that was cut at an odd place, says too little.
-        let short = wanted.chars().count() < 40 && first.asked.chars().count() > 40;
-        let wanted = if short { text::one_line(&first.asked, LONGEST_QUOTE) } else { wanted };
-        Some(wanted).filter(|wanted| !wanted.is_empty())
-    }
-
-    /// The same behind the session's title, where that says it in other words.
-    fn wanted_with_title(&self, digest: Option<&Digest>) -> Option<String> {
-        let wanted = self.wanted(digest)?;
-        let title = digest.map(|digest| digest.content.title.as_str()).unwrap_or_default();
-        let start = text::one_line(title, 24);
-        if self.turns.iter().any(|turn| turn.asked.starts_with(start.trim_end_matches('…'))) {
-            return Some(wanted);
+        let content = self.whole(digest).filter(|content| !content.objective.is_empty());
+        if let Some(content) = content {
+            return Some(aim(&content.title, &content.objective));
         }
-        // A title made of the same words says it shorter.
-        let words: Vec<String> =
-            title.to_lowercase().split_whitespace().map(str::to_string).collect();
-        let said = wanted.to_lowercase();
-        let same = words.iter().filter(|word| said.contains(word.as_str())).count();
-        Some(if 4 * same >= 3 * words.len().max(1) {
-            title.to_string()
-        } else {
-            format!("{title} – {wanted}")
-        })
+        // The first wish that does not only talk; else what was said first.
+        let wish = |turn: &&Turn| {
+            let wishes = prompts::wishes(&turn.asked).into_iter();
+            wishes.map(|wish| text::phrase(&wish, LONGEST_QUOTE)).find(|wish| is_wish(wish))
+        };
+        if let Some(wish) = turns.iter().find_map(wish) {
+            return Some(wish);
+        }
+        // A first sentence of a few words, or one that was cut at an odd place, says too little.
+        let wanted = text::first_sentence(&first.asked, LONGEST_QUOTE);
+        let short = wanted.chars().count() < 40 && first.asked.chars().count() > 40;
+        let wanted = if short { text::phrase(&first.asked, LONGEST_QUOTE) } else { wanted };
+        Some(wanted).filter(|wanted| !wanted.is_empty())
     }
 
     /// What was changed and run, in one sentence; a run that failed is nothing done.
@@ -438,17 +432,29 @@ impl SessionLines {
     fn headline(&self, digest: Option<&Digest>) -> String {
         let content = self.whole(digest).or_else(|| self.unasked(digest));
         if let Some(outcome) = content.and_then(|content| content.key_outcomes.first()) {
-            return without_episode(outcome).to_string();
+            return text::phrase(without_episode(outcome), LONGEST_HEADLINE);
         }
         if let Some(made) = self.made.iter().rev().find(|made| made.starts_with("committed ")) {
-            return made.clone();
+            return self.outcome_of(made, digest).unwrap_or_else(|| made.clone());
         }
         let says = |answer: &&str| {
             !is_curt(answer) && !replies::says_it_passed(answer) && !replies::announces(answer)
         };
         let answers = || self.turns.iter().rev().map(|turn| turn.answered.as_str());
-        let said = answers().find(says).or_else(|| answers().find(|answer| !is_curt(answer)));
-        said.unwrap_or_default().to_string()
+        let tells = |answer: &&str| says(answer) && words::telling(answer).len() >= 4;
+        let said = answers().find(tells).or_else(|| answers().find(says));
+        let said = said.or_else(|| answers().find(|answer| !is_curt(answer)));
+        text::phrase(replies::without_cheer(said.unwrap_or_default()), LONGEST_HEADLINE)
+    }
+
+    /// The outcome of the digest that a commit of the day came to.
+    fn outcome_of(&self, made: &str, digest: Option<&Digest>) -> Option<String> {
+        let hash = made.strip_prefix("committed ")?.split(' ').next()?;
+        let outcomes = &digest?.content.key_outcomes;
+        let short = text::cut(hash, 7);
+        let outcome =
+            outcomes.iter().find(|outcome| short.len() == 7 && outcome.contains(short))?;
+        Some(text::phrase(without_episode(outcome), LONGEST_HEADLINE))
     }
 
     /// The digest of a session in which nobody asked anything, where it is of one day.
@@ -465,7 +471,8 @@ impl SessionLines {
         if let Some(outcomes) = outcomes.filter(|outcomes| !outcomes.is_empty()) {
             let passed = self.last_run.as_ref().filter(|(_, ok)| *ok);
             let run = passed.and_then(|_| self.facts_of_work(true));
-            let outcomes = outcomes.iter().map(|outcome| without_episode(outcome).to_string());
+            let short = |outcome: &String| text::phrase(without_episode(outcome), LONGEST_LINE);
+            let outcomes = outcomes.iter().map(short);
             return outcomes.chain(run).take(most).collect();
         }
         let mut done: Vec<String> = self.facts_of_work(true).into_iter().collect();
@@ -564,11 +571,46 @@ impl Turn {
     }
 }
 
+/// As many sentences of an objective as a line has room for, without one that is the title and
+/// those that only talk; the title where no other is left.
+fn aim(title: &str, objective: &str) -> String {
+    let letters = |said: &str| -> String {
+        said.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let named = letters(title);
+    let mut said = String::new();
+    let is_new = |sentence: &&str| letters(sentence) != named && is_wish(sentence);
+    for sentence in text::sentences(objective).filter(is_new) {
+        if !said.is_empty() && said.chars().count() + sentence.chars().count() > LONGEST_QUOTE {
+            break;
+        }
+        let gap = if said.is_empty() { "" } else { " " };
+        said = format!("{said}{gap}{sentence}");
+    }
+    if said.is_empty() { title.to_string() } else { text::clause(&said, 2 * LONGEST_QUOTE) }
+}
+
+/// Whether a sentence says by itself what is wanted: no talk, nothing that leans on a list or a
+/// sentence before it, nothing that a terminal printed.
+fn is_wish(sentence: &str) -> bool {
+    static LEANS: StaticRegex = StaticRegex::new(
+        r"(?i)^(?:one|some|all|both|most|none|any) of\b|^(?:another|findings|the (?:above|following|first|second|last|other))\b|\b\w+@[\w-]+|\s[>%$]\s|&&|\s\|\s",
+    );
+    !prompts::opens_as_chat(sentence)
+        && !LEANS.is_match(sentence)
+        && words::telling(sentence).len() >= 4
+}
+
 /// The turns that say the most, in their order; the first and the last always do.
 fn chosen<'t>(turns: &[&'t Turn]) -> Vec<&'t Turn> {
     let kept: Vec<&Turn> = turns.iter().copied().filter(|turn| !is_low(&turn.asked)).collect();
     // A day of nothing but acknowledgements keeps them.
-    let kept = if kept.is_empty() { turns.to_vec() } else { kept };
+    let mut kept = if kept.is_empty() { turns.to_vec() } else { kept };
+    // What got no answer was said again, or is the last word of the day.
+    let last = kept.last().map(|turn| turn.time.clone());
+    if kept.iter().any(|turn| !turn.answered.is_empty()) {
+        kept.retain(|turn| !turn.answered.is_empty() || Some(&turn.time) == last.as_ref());
+    }
     if kept.len() <= MOST_EXCHANGES {
         return kept;
     }
@@ -865,5 +907,50 @@ mod tests {
         for said in ["I know", "ok, but why?", "notes", "goes wrong"] {
             assert!(!is_low(said), "{said}");
         }
+    }
+
+    fn of_digest(lines: &str, content: Content) -> DaySummary {
+        let mut reader = DayReader::default();
+        lines.lines().filter_map(|l| Line::parse(l.trim())).for_each(|line| reader.take(line));
+        let digest = Digest::of_content("SES1_laptop_SP1C1", content);
+        reader.finish(String::new(), |_| Some(digest.clone()), |_| Vec::new())
+    }
+
+    #[test]
+    fn what_was_wanted_is_the_aim_and_no_title_with_a_prompt_behind_it() {
+        let lines = "- [09:00:00] [user] (S1) ok lets paint the boats of the pilot in harbour blue
+             - [09:01:00] [main_agent] (S1) The harbour log takes its lock first.";
+        let content = |turns| Content {
+            title: "Lock the harbour log".into(),
+            objective: "Lock the harbour log. Two writers lose tides of the morning.".into(),
+            turns,
+            ..Content::default()
+        };
+        let wanted = |turns| of_digest(lines, content(turns)).wanted[0].text.clone();
+        assert_eq!(wanted(1), "Two writers lose tides of the morning.");
+        assert_eq!(wanted(9), "paint the boats of the pilot in harbour blue");
+    }
+
+    #[test]
+    fn the_lists_of_a_day_and_its_sections_say_nothing_twice() {
+        let lines = "- [09:00:00] [user] (S1) Please write the page about locks
+             - [09:01:00] [tool_event] (S1) edited `src/lock.rs` ok=true
+             - [09:02:00] [main_agent] (S1) We decided to hold the lock until the header is there.";
+        let day = summary(lines);
+        assert_eq!(day.decided.len(), 1);
+        let section = &day.sessions[0].summary;
+        assert!(section.decisions.is_empty(), "{section:?}");
+        assert!(section.context.iter().all(|line| !line.starts_with("changed")), "{section:?}");
+    }
+
+    #[test]
+    fn a_commit_of_the_day_is_told_as_the_digest_tells_it() {
+        let lines = "- [09:00:00] [user] (S1) Please write the page about locks
+             - [09:02:30] [tool_event] (S1) committed 1f3c9e2 docs: locks ok=true";
+        let outcome = "The page about locks is there (1f3c9e2 on main) (EP_002)";
+        let content =
+            Content { turns: 9, key_outcomes: vec![outcome.into()], ..Content::default() };
+        let headline = &of_digest(lines, content).sessions[0].headline;
+        assert_eq!(headline, "The page about locks is there (1f3c9e2 on main)");
     }
 }

@@ -14,7 +14,8 @@ use crate::model::digest::{Claim, ClaimKind, Origin};
 
 /// How many words an objective has at most.
 const MOST_WORDS: usize = 60;
-/// How long one sentence of it may be.
+/// How long it is at most, and one sentence of it.
+const LONGEST: usize = 390;
 const LONGEST_SENTENCE: usize = 200;
 /// The title of a longer session is a list of its subjects, which no sentence can begin with.
 const MANY_PROMPTS: usize = 12;
@@ -182,7 +183,8 @@ impl Aim {
         let mut count = 0;
         for sentence in &self.sentences {
             let words = sentence.split_whitespace().count();
-            if !shown.is_empty() && count + words > MOST_WORDS {
+            let chars = shown.chars().count() + sentence.chars().count() + 2;
+            if !shown.is_empty() && (count + words > MOST_WORDS || chars > LONGEST) {
                 continue;
             }
             count += words;
@@ -330,8 +332,14 @@ const LONGEST_MOTTO: usize = 110;
 fn whole_sentence(said: &str) -> Option<String> {
     let first = text::sentences(said).next()?;
     let part = first.split("; ").next()?;
+    // What was chosen is whole without its reason, unless it is a clause that goes on behind it.
+    let reasons = [", because ", " because ", ", since ", ", so that "];
+    let goes_on = ["When ", "If ", "Since ", "While ", "As ", "Because ", "Once "];
+    let reason = reasons.iter().filter_map(|word| part.find(word)).min();
+    let reason = reason.filter(|_| !goes_on.iter().any(|word| part.starts_with(word)));
+    let choice = reason.map_or(part, |at| &part[..at]);
     let line = |said: &str| text::one_line(said.trim_end_matches(['.', '!', ' ']), usize::MAX);
-    let mut whole = [said, first, part].into_iter().map(line);
+    let mut whole = [said, first, part, choice].into_iter().map(line);
     let closed = |said: &String| {
         let even = |mark| said.matches(mark).count().is_multiple_of(2);
         even('`') && even('"') && said.matches('(').count() == said.matches(')').count()

@@ -21,7 +21,7 @@ mod worth;
 use std::collections::BTreeMap;
 
 use crate::base::stem::stem;
-use crate::base::text;
+use crate::base::{markdown, text};
 use crate::distill::facts::Facts;
 use crate::distill::{cost, signals, words};
 use crate::model::digest::{Claim, Content, IndexLine, MOST_TERMS};
@@ -55,16 +55,24 @@ pub fn content(flavor: &str, facts: &Facts, head: &Head, parts: SnapshotParts) -
     let title = title::title(facts, head, &git, project.as_deref());
     let files = files(facts, cwd);
     let status = outcome::outcome(facts);
-    let objective = intent::objective(facts, &title);
-    let core_intent = intent::core_intent(facts, &objective);
+    let code = |said: &str| markdown::tags_as_code(said).into_owned();
     let key_outcomes = key_outcomes::key_outcomes(facts, head, &git, &files, &title);
-    let stated = claims::claims(facts, head, &key_outcomes);
-    let motto = intent::motto(facts, &title, &objective, &key_outcomes, &stated);
+    let key_outcomes: Vec<String> = key_outcomes.iter().map(|line| code(line)).collect();
+    let title = title::of_work(title, facts, &key_outcomes, project.as_deref());
+    let objective = code(&intent::objective(facts, &title));
+    let core_intent = code(&intent::core_intent(facts, &objective));
+    let mut stated = claims::claims(facts, head, &key_outcomes);
+    stated.iter_mut().for_each(|claim| claim.text = code(&claim.text));
+    let motto = code(&intent::motto(facts, &title, &objective, &key_outcomes, &stated));
     let evidence = evidence::evidence(facts, cwd);
     let prose = [&title, &objective, &motto, &core_intent].into_iter().chain(&key_outcomes);
     let elsewhere = tokens(&stated, &files, prose);
     let said = triggers::Said::of(&stated, &key_outcomes, &[&title, &objective, &motto]);
-    let triggers = triggers::triggers(facts, &said, elsewhere);
+    let mut triggers = triggers::triggers(facts, &said, elsewhere);
+    for trigger in &mut triggers {
+        trigger.topic = code(&trigger.topic);
+        trigger.sentence = code(&trigger.sentence);
+    }
     let index = index::index(facts, &triggers);
     let tags = tags(facts, &title, &objective);
     let sum = |count: fn(&ModelUsage) -> u64| head.usage.iter().map(count).sum();

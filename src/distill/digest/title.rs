@@ -4,6 +4,7 @@
 //! the agent's own for the session, a plan's, a pull request's, a commit's, a document's. Later
 //! prompts may change the subject; the title is for the whole.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::HashMap;
 
@@ -20,6 +21,8 @@ use crate::model::session::Head;
 const LONGEST: usize = 100;
 /// Sessions with more prompts have several subjects, which no single plan, commit or prompt names.
 const MANY_PROMPTS: usize = 12;
+/// In so many prompts a long session says what it is for.
+const BEGINNING: usize = 3;
 /// What a title is made of has at least so many words that say something.
 const FEWEST_TELLING: usize = 2;
 
@@ -87,6 +90,22 @@ impl Spoken {
         let sum: u32 =
             words.iter().map(|word| self.places.get(word).map_or(0, |n| *n.min(&6))).sum();
         sum as f32 / (words.len() + 3) as f32
+    }
+
+    /// The first wish that says much of the work by itself.
+    fn whole_wish(&self) -> Option<String> {
+        // What is done with git comes before any work or after it.
+        static GIT: StaticRegex = StaticRegex::new(
+            r"(?i)^(?:switch|check ?out|delete|commit|push|pull|merge|rebase|stash|clean|open|spawn)\b",
+        );
+        let says = |wish: &&String| {
+            words::telling(wish).len() >= 5
+                && !prompts::opens_as_chat(wish)
+                && !points_below(wish)
+                && !GIT.is_match(wish)
+        };
+        let begins = self.wishes.iter().take(BEGINNING).flatten();
+        text::whole_clause(begins.into_iter().find(says)?, 92)
     }
 
     /// The first wish that says by itself what is wanted.
@@ -190,7 +209,7 @@ fn of_pull_requests(git: &Git<'_>) -> Option<String> {
         [one] => Some(format!("{}{}", of_subject(&one.title), one.reference())),
         [.., one, two] => {
             let named = |pull: &Pull| {
-                format!("{}{}", text::clause(&without_kind(&pull.title), 52), pull.reference())
+                format!("{}{}", text::phrase(&without_kind(&pull.title), 52), pull.reference())
             };
             Some(format!("{}; {}", named(one), named(two)))
         }
@@ -279,6 +298,8 @@ fn of_document(parts: &[&EpisodeFacts], spoken: &Spoken) -> Option<String> {
         let name = text::file_name(&document.path);
         !COMMON.iter().any(|common| name.starts_with(common))
             && !document.path.contains("/.claude/")
+            // What another agent is to do is a prompt, however it is handed over.
+            && !document.path.contains("prompts/")
     });
     let document = documents.next().filter(|_| others <= 1)?;
     let name = text::file_name(&document.path);
@@ -293,7 +314,8 @@ fn of_document(parts: &[&EpisodeFacts], spoken: &Spoken) -> Option<String> {
         .iter()
         .find(|kind| document.path.to_lowercase().contains(*kind))
         .map_or(String::new(), |kind| format!(" {kind}:"));
-    let verb = if document.heading.is_empty() { "Rework" } else { "Write" };
+    let is_new = parts.iter().any(|part| part.begun.contains(&document.path));
+    let verb = if is_new || !document.heading.is_empty() { "Write" } else { "Rework" };
     let title = format!("{verb}{what} {called}");
     let wish = spoken.first().filter(|wish| wish.chars().count() + title.chars().count() < LONGEST);
     Some(match wish.filter(|wish| document.heading.is_empty() && !wish.contains(['(', ')'])) {
@@ -324,9 +346,10 @@ fn of_subjects(spoken: &Spoken, git: &Git<'_>, project: Option<&str>) -> Option<
     };
     Some(match release.or_else(salient) {
         Some((_, commit)) => {
-            format!("{listed}; {}", text::clause(&without_kind(&commit.message), 50))
+            format!("{listed}; {}", text::phrase(&without_kind(&commit.message), 50))
         }
-        None => listed,
+        // Words alone name no work; a wish that says one does, if it is not the whole.
+        None => spoken.whole_wish().unwrap_or(listed),
     })
 }
 
@@ -404,19 +427,19 @@ fn of_later_work(parts: &[&EpisodeFacts], spoken: &Spoken) -> Option<String> {
     let telling = |wish: &String| words::telling(wish).len() > FEWEST_TELLING;
     let wish = Some(part.understood.clone()).filter(telling);
     let wish = wish.or_else(|| prompts::wishes(&part.prompt).into_iter().find(telling))?;
-    Some(text::clause(without_question(&wish), LONGEST))
+    Some(text::phrase(without_question(&wish), LONGEST))
 }
 
 /// What the person asked for first.
 fn of_prompt(spoken: &Spoken, project: Option<&str>, parts: &[&EpisodeFacts]) -> Option<String> {
-    let first = spoken.first()?;
+    let first = &*short_paths(spoken.first()?);
     let pasted =
         parts.first().and_then(|part| part.errors.iter().find(|error| error.met == Met::Pasted));
     if let Some(error) = pasted.filter(|_| names_no_error(first)) {
         return Some(error.sample.clone());
     }
     let title = without_question(first);
-    let title = text::clause(title.trim_end_matches(['.', ':', ',', ';', ' ']), 92);
+    let title = text::phrase(title.trim_end_matches(['.', ':', ',', ';', ' ']), 92);
     if words::telling(&title).len() >= 4 {
         let name = named_thing(parts).filter(|name| {
             !names_code(&title) && title.chars().count() + name.chars().count() + 3 <= LONGEST
@@ -468,10 +491,10 @@ fn plain_prompt(facts: &Facts) -> Option<String> {
 
 /// What a program asked for, and what came of it: the same words stand over many sessions.
 fn of_template(part: &EpisodeFacts) -> String {
-    let asked = text::clause(prompts::request(&part.prompt, 60, false).trim_end_matches('.'), 60);
+    let asked = text::phrase(prompts::request(&part.prompt, 200, false).trim_end_matches('.'), 60);
     match replies::closing_sentence(&part.last_reply) {
         Some(found) => {
-            format!("{asked}: {}", text::clause(&found, LONGEST - 2 - asked.chars().count()))
+            format!("{asked}: {}", text::phrase(&found, LONGEST - 2 - asked.chars().count()))
         }
         None => asked,
     }
@@ -534,6 +557,83 @@ fn is_release(subject: &str) -> bool {
     RELEASE.is_match(subject)
 }
 
+/// `/review the lock of the quay` as "Review: the lock of the quay"; a command alone stays.
+fn of_slash_command(title: &str) -> Cow<'_, str> {
+    static COMMAND: StaticRegex = StaticRegex::new(r"^/(?:[\w-]+:)?([a-z][\w-]*)\s+(\S.*)$");
+    match COMMAND.captures(title).filter(|found| words::telling(&found[2]).len() >= 2) {
+        Some(found) => format!("{}: {}", text::capitalized(&found[1]), &found[2]).into(),
+        None => title.into(),
+    }
+}
+
+/// A title in which a long path is its last name.
+fn short_paths(title: &str) -> Cow<'_, str> {
+    static LONG: StaticRegex = StaticRegex::new(r"(?:/[\w.@~+-]+){4,}/([\w.@~+-]+)");
+    LONG.replace_all(title, "$1")
+}
+
+/// The title of a session that changed something and whose title is a prompt that asks or that one
+/// says in passing ("We have a bug somewhere …"): what the agent understood, or what came of it.
+pub fn of_work(title: String, facts: &Facts, outcomes: &[String], project: Option<&str>) -> String {
+    let said = project.and_then(|project| title.strip_prefix(&format!("{project}: ")));
+    let said = said.unwrap_or(&title);
+    if !speaks(said) || !is_prompt(said, facts) {
+        return title;
+    }
+    let is_work = |part: &&EpisodeFacts| !part.edited.is_empty() || !part.commits.is_empty();
+    let worked: Vec<&EpisodeFacts> = facts.own_parts().filter(is_work).collect();
+    let Some(first) = worked.first() else { return title };
+    let clause = |said: &str| {
+        let said = without_commit(said);
+        let label = text::whole_clause(replies::without_cheer(&said), 92)?;
+        let names = words::telling(&label).len() >= 3;
+        (names && !speaks(&label) && !is_part(&label)).then_some(label)
+    };
+    // What the agent understood may go on about how: its first clause says what.
+    let until = facts.own_parts().take_while(|part| part.episode <= first.episode);
+    let said = until.map(|part| part.understood.as_str()).find(|said| !said.is_empty());
+    let what = || said.and_then(|said| said.split(", ").next()).and_then(clause);
+    let understood = said.and_then(clause).or_else(what);
+    let came = || outcomes.iter().find_map(|line| clause(line));
+    understood.or_else(came).map_or(title, |label| tidy(&label, project))
+}
+
+/// Whether a title asks, speaks of somebody, or is only a command: "Is it …?", "We have …", `/init`.
+fn speaks(title: &str) -> bool {
+    static SPEAKS: StaticRegex = StaticRegex::new(
+        r"(?i)[?？]|…|^(?:i|i['’]\w+|we|we['’]\w+|you|my|our|it|its|it['’]s|this|that|there|here|they|is|are|was|does|do|did|can|could|should|would|will|what|why|how|which|where|who|when|if|based on|since|because|for the|the \w+ (?:had|has|was|were|is|are)|lately|maybe|seems?|looks?|right now|in \w+ mode|now|the (?:fix|function|change|issue|problem))\b|^/\w+$",
+    );
+    SPEAKS.is_match(title)
+}
+
+/// Whether a title is the beginning of something that the person typed.
+fn is_prompt(title: &str, facts: &Facts) -> bool {
+    let letters = |said: &str, most: usize| -> String {
+        let letters = said.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+        letters.take(most).collect()
+    };
+    let beginning = letters(title, 24);
+    let mut prompts = facts.parts.iter().map(|part| part.prompt.as_str());
+    let command = facts.first_command.as_deref();
+    command.is_some_and(|said| letters(said, 24).contains(&beginning))
+        || prompts.any(|said| letters(said, 4000).contains(&beginning))
+}
+
+/// An outcome without its episode, and without the commit and its points.
+fn without_commit(outcome: &str) -> String {
+    static COMMIT: StaticRegex = StaticRegex::new(r"\s*\([0-9a-f]{7,12}(?: on [^)]*)?\).*$");
+    let said = outcome.rsplit_once(" (EP_").map_or(outcome, |(said, _)| said);
+    COMMIT.replace(said, "").into_owned()
+}
+
+/// Whether a line is one of a list of files ("`quay.rs`: …"), or tells of the tests of some work.
+fn is_part(line: &str) -> bool {
+    static PART: StaticRegex = StaticRegex::new(
+        r"(?i)^\W*\S+\.\w{1,5}\W*(?:[:—–-]|changes?\b)|^(?:added|wrote|ran|created) (?:\d+ )?(?:\w+ )?tests?\b|\btests? (?:cover|pass)",
+    );
+    PART.is_match(line)
+}
+
 /// A title as it stands on a page: one line, without marks around it, cut where a clause ends.
 fn tidy(title: &str, project: Option<&str>) -> String {
     let plain = title.replace("**", "").replace(" -> ", " → ").replace(" | ", " / ");
@@ -541,7 +641,7 @@ fn tidy(title: &str, project: Option<&str>) -> String {
     let mut title = line.trim_matches([' ', '.', ':', ';', ',', '-', '–', '—', '*']);
     let quoted = title.strip_prefix('"').and_then(|inner| inner.strip_suffix('"'));
     title = quoted.filter(|inner| !inner.contains('"')).unwrap_or(title);
-    let title = text::clause(title, LONGEST);
+    let title = text::phrase(&of_slash_command(&short_paths(title)), LONGEST);
     // A project's name stands as it is written.
     let is_named = project.is_some_and(|project| title.starts_with(&format!("{project}: ")));
     if is_named { title } else { text::capitalized(&title) }
@@ -737,5 +837,50 @@ mod tests {
         ]);
         facts.parts[1].edited.push(FileChange::of("src/day.rs".into()));
         assert_eq!(of(&facts), "Add file locking to the append path");
+    }
+
+    #[test]
+    fn what_was_said_in_passing_gives_way_to_the_work() {
+        let outcomes =
+            ["Locked the harbour log before its header (1a2b3c4 on main): a point (EP_001)"];
+        let outcomes = outcomes.map(String::from);
+        let said = |prompt: &str, is_work: bool| {
+            let mut facts = session(&[prompt]);
+            if is_work {
+                facts.parts[0].edited.push(FileChange::of("src/day.rs".into()));
+            }
+            of_work(of(&facts), &facts, &outcomes, Some("tide"))
+        };
+        let work = "Locked the harbour log before its header";
+        assert_eq!(said("we have a bug somewhere in the lock of the harbour log", true), work);
+        assert_eq!(said("is the harbour log ever locked before its header?", true), work);
+        let asked = "Is the harbour log ever locked before its header?";
+        assert_eq!(said("is the harbour log ever locked before its header?", false), asked);
+        let wish = "Lock the day log before the header of the harbour";
+        assert_eq!(said("lock the day log before the header of the harbour", true), wish);
+    }
+
+    #[test]
+    fn commands_and_long_paths_are_short_in_titles() {
+        let titled = |title: &str| tidy(title, None);
+        assert_eq!(titled("/review the lock of the quay"), "Review: the lock of the quay");
+        assert_eq!(titled("/tide:debug the lock of the quay"), "Debug: the lock of the quay");
+        assert_eq!(titled("/init"), "/init");
+        assert_eq!(titled("Edit /a/b/c/d/quay.rs now"), "Edit quay.rs now");
+        assert_eq!(titled("Edit /work/src/quay.rs"), "Edit /work/src/quay.rs");
+    }
+
+    #[test]
+    fn a_new_document_is_written_and_an_old_one_reworked() {
+        let named = |is_new: bool| {
+            let mut facts = session(&["ok do it"]);
+            let path = "docs/tide-table-cache.md".to_string();
+            facts.parts[0].edited.push(FileChange::of(path.clone()));
+            facts.parts[0].begun.extend(is_new.then(|| path.clone()));
+            facts.parts[0].written.push(Document { path, heading: String::new() });
+            of(&facts)
+        };
+        assert!(named(true).starts_with("Write tide table cache"), "{}", named(true));
+        assert!(named(false).starts_with("Rework tide table cache"), "{}", named(false));
     }
 }

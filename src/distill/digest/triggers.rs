@@ -376,8 +376,9 @@ fn best_sentence(
     };
     let line = |sentence: &str| {
         let sentence = markdown::strip_marks(sentence);
-        let sentence = replies::without_cheer(sentence.trim_start_matches("// "));
-        text::phrase(&done(sentence), most_chars)
+        let decision = sentence.strip_prefix("Decision: ").map(text::capitalized);
+        let sentence = decision.unwrap_or_else(|| sentence.trim_start_matches("// ").to_string());
+        text::phrase(&done(replies::without_cheer(&sentence)), most_chars)
     };
     for (rank, kind) in [(4, ClaimKind::Lesson), (3, ClaimKind::Decision)] {
         let stated = part.statements.iter().find(|stated| {

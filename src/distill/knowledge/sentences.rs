@@ -14,8 +14,9 @@ use crate::model::knowledge::QuoteSource;
 
 /// How long a sentence may be that is quoted, in characters.
 const QUOTABLE: std::ops::RangeInclusive<usize> = 32..=330;
-/// A longer prompt was not typed.
+/// A longer prompt was not typed, and so many sentences lead to what was pasted.
 const PASTED: usize = 1200;
+const LEADS_TO_PASTE: usize = 2;
 /// The fewest words of a sentence that is quoted.
 const FEWEST_WORDS: usize = 6;
 
@@ -105,9 +106,14 @@ impl Transcript {
                     &without_stress(&markdown::strip_marks(sentence)),
                     600,
                 ));
-                // Of what a person pasted, little was said by them.
+                // What a person pasted was said by somebody else; they said what leads to it.
                 let pasted = origin == Origin::User && line.text.chars().count() > PASTED;
-                let worth = worth(&sentence, origin) * if pasted { 0.7 } else { 1.0 };
+                let own = match (pasted, at < LEADS_TO_PASTE) {
+                    (false, _) => 1.0,
+                    (true, true) => 0.7,
+                    (true, false) => 0.0,
+                };
+                let worth = worth(&sentence, origin) * own;
                 let goes_on = at > 0;
                 let place = place.clone();
                 self.sentences.push(Sentence {
@@ -209,6 +215,12 @@ static DANGLING: StaticRegex = StaticRegex::new(
     r"(?i)^(it|this|that|these|those|they|he|she|both|there|and|but|or|so|also|which|one)\b",
 );
 
+// What is just going on ("the hook is running tests"), what somebody wants of the agent, and a
+// place in a file are no statements of a thing.
+static GOES_ON: StaticRegex = StaticRegex::new(
+    r"(?i)\b(?:is|are|was|were) (?:now |still |currently )?(?:running|checking|waiting|looking|working)\b|^(?:the user\b|what['’]s next|lines? \d|found it|no response)|^\W*\d+ pending",
+);
+
 /// How much a sentence says, whatever it is about; 0 where it is no statement.
 fn worth(sentence: &str, origin: Origin) -> f32 {
     let length = sentence.chars().count();
@@ -229,7 +241,8 @@ fn worth(sentence: &str, origin: Origin) -> f32 {
         || sentence.contains(['{', '}', '✅', '❌'])
         || sentence.contains(" ## ")
         || sentence.contains(drawn)
-        || NARRATION.is_match(sentence);
+        || NARRATION.is_match(sentence)
+        || GOES_ON.is_match(sentence);
     if no_statement {
         return 0.0;
     }

@@ -159,7 +159,8 @@ fn names_something(key: &str, term: &TermUse) -> bool {
         Class::Phrase => {
             let parts: Vec<&str> = key.split('-').collect();
             let head = parts.last().copied().unwrap_or_default();
-            !words::is_in(EVERYDAY, head) && !is_quality(parts[0])
+            let is_process = parts.iter().all(|part| words::is_in(PROCESS, part));
+            !words::is_in(EVERYDAY, head) && !is_quality(parts[0]) && !is_process
         }
         Class::Name | Class::Symbol if !key.contains('-') => words::weight(key) >= 1.0,
         _ => true,
@@ -169,6 +170,13 @@ fn names_something(key: &str, term: &TermUse) -> bool {
 /// What work of every kind is made of: with whatever stands before it, it names no thing.
 const EVERYDAY: &str = "decision choice change issue problem approach question option step reason result detail example \
     improvement idea point link line page part thing way work task item";
+
+/// What every project's work goes through: of these words alone no thing is named, as in "pending
+/// todos", "dry run" or "pre-commit hook".
+const PROCESS: &str = "pre post commit commits hook hooks dry run runs pending todo todos soft hard deprecation \
+    full interactive mode review reviews feedback branch branches worktree worktrees session sessions push pull \
+    merge request requests test tests testing build builds lint check checks ci phase phases milestone status \
+    report release version main latest code file files plan plans next new old fix fixes summary";
 
 /// Whether a word tells what a thing is like, rather than what it is.
 fn is_quality(word: &str) -> bool {
@@ -204,6 +212,11 @@ fn best_of_projects(
         // Words that nobody said in a session are a person's own: they have no project either.
         let home = counts.into_iter().max_by_key(|(_, count)| *count).unwrap_or((None, 0));
         if 3 * home.1 < 2 * of.len() {
+            continue;
+        }
+        // Where there are sessions enough, what only one of them spoke of is that session's own.
+        let sessions_there = places.get(&home.0).copied().unwrap_or_default();
+        if of.len() < 2 && sessions_there >= SESSIONS_FOR_A_PAGE {
             continue;
         }
         // A single name (`UTC`, `Postgres`) is known elsewhere; what stands together is this
@@ -695,7 +708,10 @@ mod tests {
         for key in ["structural-decision", "printable-link", "next-step"] {
             assert!(!names_something(key, &phrase), "{key}");
         }
-        for key in ["tide-table", "manual-commit"] {
+        for key in ["pending-todo", "dry-run", "pre-commit-hook", "full-report"] {
+            assert!(!names_something(key, &phrase), "{key}");
+        }
+        for key in ["tide-table", "manual-commit", "lantern-hook"] {
             assert!(names_something(key, &phrase), "{key}");
         }
     }

@@ -429,7 +429,46 @@ fn session_link(cited: &Citation) -> Option<(String, String)> {
 
 /// The words of a question that say what it is about: each stem once, in the order of the question,
 /// with its weight.
-struct QuestionTerms(Vec<(String, f32)>);
+struct QuestionTerms(Vec<(String, f32)>, Wants);
+
+/// What kind of thing a question wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    Anything,
+    PullRequest,
+    Commit,
+    Reason,
+}
+
+impl Wants {
+    fn of(question: &str) -> Wants {
+        static PULL_REQUEST: StaticRegex =
+            StaticRegex::new(r"(?i)\b(?:which|what) (?:prs?|pull requests?)\b");
+        static COMMIT: StaticRegex = StaticRegex::new(r"(?i)\b(?:which|what) commits?\b");
+        static REASON: StaticRegex = StaticRegex::new(r"(?i)^\W*why\b|\band why\b|\bthe reason\b");
+        match () {
+            () if PULL_REQUEST.is_match(question) => Wants::PullRequest,
+            () if COMMIT.is_match(question) => Wants::Commit,
+            () if REASON.is_match(question) => Wants::Reason,
+            () => Wants::Anything,
+        }
+    }
+
+    /// Whether a sentence names such a thing.
+    fn is_met_by(self, said: &str) -> bool {
+        static PULL_REQUEST: StaticRegex = StaticRegex::new(r"\bPR #\d|/pull/\d");
+        static COMMIT: StaticRegex = StaticRegex::new(r"\b[0-9a-f]{7,12}\b");
+        static REASON: StaticRegex = StaticRegex::new(
+            r"(?i)\b(?:because|since|so that|root cause|due to|caused by|the reason|no longer needed)\b|^cause:| → ",
+        );
+        match self {
+            Wants::Anything => false,
+            Wants::PullRequest => PULL_REQUEST.is_match(said),
+            Wants::Commit => COMMIT.is_match(said),
+            Wants::Reason => REASON.is_match(said),
+        }
+    }
+}
 
 impl QuestionTerms {
     fn of(question: &str) -> QuestionTerms {
@@ -446,12 +485,13 @@ impl QuestionTerms {
                 terms.push((stem.to_string(), weight));
             }
         });
-        QuestionTerms(terms)
+        QuestionTerms(terms, Wants::of(question))
     }
 
     /// Those that are not of a kind.
     fn without(&self, is_so: impl Fn(&str) -> bool) -> QuestionTerms {
-        QuestionTerms(self.0.iter().filter(|(term, _)| !is_so(term)).cloned().collect())
+        let kept = self.0.iter().filter(|(term, _)| !is_so(term)).cloned();
+        QuestionTerms(kept.collect(), self.1)
     }
 
     /// Those that do not name one of some projects.
@@ -489,6 +529,12 @@ impl QuestionTerms {
         projects.len() == self.0.len() && !self.named_by(&stems(project)).is_disjoint(projects)
     }
 
+    /// Those with digits: what is meant itself, rather than a word for it.
+    fn numbers(&self) -> BTreeSet<usize> {
+        let has_digit = |at: &usize| self.0[*at].0.bytes().any(|byte| byte.is_ascii_digit());
+        (0..self.0.len()).filter(has_digit).collect()
+    }
+
     fn weight(&self, named: &BTreeSet<usize>) -> f32 {
         named.iter().map(|at| self.0[*at].1).sum()
     }
@@ -501,15 +547,17 @@ impl QuestionTerms {
             &self.named_in(cited) | &self.named_by(&page)
         };
         let first = || citations.iter().take(3).map(named);
-        let numbers =
-            (0..self.0.len()).filter(|at| self.0[*at].0.bytes().any(|byte| byte.is_ascii_digit()));
-        let numbers: BTreeSet<usize> = numbers.collect();
+        let numbers = self.numbers();
         let least = ANSWERS * self.0.iter().map(|(_, weight)| weight).sum::<f32>();
         let is_enough =
             |named: &BTreeSet<usize>| self.weight(named) >= least && numbers.is_subset(named);
         match by {
             Answered::Together => !citations.is_empty() && is_enough(&first().flatten().collect()),
-            Answered::Alone => first().any(|named| is_enough(&named)),
+            // A page that names no such thing as is asked for leaves the digests to be asked.
+            Answered::Alone => citations.iter().take(3).any(|cited| {
+                let is_wanted = self.1 == Wants::Anything || self.1.is_met_by(&cited.text);
+                is_wanted && is_enough(&named(cited))
+            }),
         }
     }
 }
@@ -618,13 +666,18 @@ fn best(terms: &QuestionTerms, candidates: Vec<Citation>) -> Vec<Citation> {
             .then_with(|| a.2.page.cmp(&b.2.page))
             .then_with(|| a.2.text.cmp(&b.2.text))
     });
+    // What names the number that is asked for answers; what does not speaks of something else.
+    let numbers = terms.numbers();
+    if !numbers.is_empty() && scored.iter().any(|(_, named, _)| numbers.is_subset(named)) {
+        scored.retain(|(_, named, _)| numbers.is_subset(named));
+    }
     let most = scored.first().map_or(0.0, |(score, ..)| *score);
     let mut covered: BTreeSet<usize> = BTreeSet::new();
     let mut chosen: Vec<Citation> = Vec::new();
     for (score, named, cited) in scored {
         let adds = !named.is_subset(&covered);
         if chosen.len() < MOST_SENTENCES
-            && (adds || score >= 0.6 * most)
+            && (score >= 0.6 * most || (adds && score >= 0.4 * most))
             && !chosen.iter().any(|known| says_again(&cited, known))
         {
             covered.extend(named);
@@ -674,7 +727,8 @@ fn preference(terms: &QuestionTerms, cited: &Citation) -> f32 {
     let explains = ["because", "so that", "instead", "rather", "is ", "must"]
         .iter()
         .any(|word| cited.text.contains(word));
-    quoted + on_subject + outcome + if explains { 0.2 } else { 0.0 }
+    let wanted = if terms.1.is_met_by(&cited.text) { 0.4 } else { 0.0 };
+    quoted + on_subject + outcome + wanted + if explains { 0.2 } else { 0.0 }
 }
 
 /// A sentence of a digest.
@@ -969,6 +1023,29 @@ mod tests {
                 ("Boats wait", None, None),
                 ("Lanterns are blue", Some(EpisodeId(2)), Some(ClaimKind::Decision)),
             ]
+        );
+    }
+
+    #[test]
+    fn the_kind_of_thing_that_is_asked_for_comes_first() {
+        let first = |question: &str| {
+            let lines = [
+                "The lantern was dropped at the quay",
+                "PR #7 drops the lantern of the quay",
+                "The lantern was dropped because of the tide",
+                "Commit 1f3c9e2 dropped the lantern",
+            ];
+            let cited = lines.map(|line| cited(line, "")).to_vec();
+            best(&QuestionTerms::of(question), cited)[0].text.clone()
+        };
+        assert_eq!(first("which PR dropped the lantern?"), "PR #7 drops the lantern of the quay");
+        assert_eq!(
+            first("why was the lantern dropped?"),
+            "The lantern was dropped because of the tide"
+        );
+        assert_eq!(
+            first("which commit dropped the lantern?"),
+            "Commit 1f3c9e2 dropped the lantern"
         );
     }
 }
