@@ -17,6 +17,8 @@ ask.add_argument("questions")
 ask.add_argument("--store", required=True)
 ask.add_argument("--memtree", required=True)
 args = ask.parse_args()
+# Up to so many parts a page is short; as in src/index/confidence.rs.
+FEW_PARTS = 4
 environment = dict(os.environ, MEMTREE_STORE=args.store)
 
 
@@ -32,44 +34,53 @@ def is_right(hit, gold):
 
 
 Row = collections.namedtuple("Row", "project answerable hits")
+
+
+def of_hit(hit, right):
+    """Confidence, the features, whether it is weak, whether it is right."""
+    has = hit["evidence"]
+    many = 1 + math.log(max(1, has["parts"] / FEW_PARTS))
+    features = (has["part"], has["page"] / many, math.log(has["asked"]), 1.0)
+    return hit["confidence"], features, hit["weak"], right, hit["project"]
+
+
 rows = []
 for question in map(json.loads, open(args.questions, encoding="utf-8")):
     gold = question["gold"]
-    found = [(h["confidence"], h["evidence"]["part"], h["evidence"]["page"], h["weak"], is_right(h, gold), h["project"])
-             for h in hits(question["query"])]
-    project = next((h[5] for h in found if h[4]), None)
+    found = [of_hit(h, is_right(h, gold)) for h in hits(question["query"])]
+    project = next((h[4] for h in found if h[3]), None)
     if gold and not project:
         continue
     rows.append(Row(project or "none " + question["qid"], bool(gold), found))
     if project:
-        without = [(h["confidence"], h["evidence"]["part"], h["evidence"]["page"], h["weak"], False, h["project"])
-                   for h in hits(f'-project:"{project}" {question["query"]}')]
+        without = [of_hit(h, False) for h in hits(f'-project:"{project}" {question["query"]}')]
         rows.append(Row(project, False, without))
 
 
 # What the program has.
 source = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../src/index/confidence.rs"), encoding="utf-8").read()
-built = [float(re.search(rf"const {name}: f32 = ([0-9.]+)", source)[1]) for name in ("BY_PART", "BY_PAGE", "AGAINST")]
-built[2] = -built[2]
+NAMES = ("BY_PART", "BY_PAGE", "BY_ASKED", "AGAINST")
+built = [float(re.search(rf"const {name}: f32 = (-?[0-9.]+)", source)[1]) for name in NAMES]
+built = [value if name.startswith("BY_") else -value for name, value in zip(NAMES, built)]
 
 
 def is_guess_by_rule(hit):
     """A name is lacking, or the session is put aside: it stays a guess, however much it has."""
-    return hit[3] and 1 / (1 + math.exp(-logit(built, hit))) > hit[0] + 0.05
+    return hit[2] and 1 / (1 + math.exp(-logit(built, hit))) > hit[0] + 0.05
 
 
 def logit(weights, hit):
-    return weights[0] * hit[1] + weights[1] * hit[2] + weights[2]
+    return sum(weight * value for weight, value in zip(weights, hit[1]))
 
 
 def fit(some):
-    weights = [0.0, 0.0, 0.0]
-    points = [(hit, hit[4]) for row in some for hit in row.hits[:1] if hit[0] > 0]
-    for _ in range(400):
-        slope = [0.0, 0.0, 0.0]
+    weights = [0.0] * len(NAMES)
+    points = [(hit, hit[3]) for row in some for hit in row.hits[:1] if hit[0] > 0]
+    for _ in range(3000):
+        slope = [0.0] * len(weights)
         for hit, right in points:
             off = right - 1 / (1 + math.exp(-logit(weights, hit)))
-            slope = [s + off * x for s, x in zip(slope, (hit[1], hit[2], 1.0))]
+            slope = [s + off * x for s, x in zip(slope, hit[1])]
         weights = [w + 4 * s / len(points) for w, s in zip(weights, slope)]
     return weights
 
@@ -78,7 +89,7 @@ def rates(some, sure):
     unanswerable = [row for row in some if not row.answerable]
     answerable = [row for row in some if row.answerable]
     wrong = sum(any(sure(hit) for hit in row.hits) for row in unanswerable)
-    right = sum(any(sure(hit) and hit[4] for hit in row.hits[:5]) for row in answerable)
+    right = sum(any(sure(hit) and hit[3] for hit in row.hits[:5]) for row in answerable)
     return wrong, len(unanswerable), right, len(answerable)
 
 
@@ -97,10 +108,10 @@ for fold in folds:
     chosen.append(1 / (1 + math.exp(-threshold)))
     total = [a + b for a, b in zip(total, rates(test, lambda hit: value(hit) > threshold))]
 print(f"left out: {total[0]} of {total[1]} unanswerable get a confident hit; {total[2]} of {total[3]} answerable get the right one")
-wrong, unanswerable, right, answerable = rates(rows, lambda hit: not hit[3])
+wrong, unanswerable, right, answerable = rates(rows, lambda hit: not hit[2])
 print(f"as built: {wrong} of {unanswerable} unanswerable get a confident hit; {right} of {answerable} answerable get the right one")
 own = [row for row in rows if row.project.startswith("none ")]
-print(f"of the set's own questions without an answer: {rates(own, lambda hit: not hit[3])[0]} of {len(own)}")
+print(f"of the set's own questions without an answer: {rates(own, lambda hit: not hit[2])[0]} of {len(own)}")
 print("thresholds chosen:", [round(one, 2) for one in sorted(chosen)])
 weights = fit(rows)
 value = lambda hit: -99.0 if is_guess_by_rule(hit) else logit(weights, hit)
@@ -110,6 +121,6 @@ for of in (15, 20, 25):
 bins = collections.defaultdict(list)
 for row in rows:
     for hit in row.hits[:1]:
-        bins[int(hit[0] * 5) / 5].append(hit[4])
+        bins[int(hit[0] * 5) / 5].append(hit[3])
 for low in sorted(bins):
     print(f"confidence {low:.1f} to {low + 0.2:.1f}: {sum(bins[low])} of {len(bins[low])} first hits are right")

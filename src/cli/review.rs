@@ -319,8 +319,9 @@ impl Screen {
         for warning in &item.warnings {
             page.push_str(&format!("\n! {warning}\n"));
         }
-        page.push_str(&format!("\n{KEYS}\n{}", self.note));
-        output::print(&page);
+        let rows = usize::from(self.term.size().0);
+        let keys = format!("\n{}\n{}", wrapped(KEYS, width, ""), self.note);
+        output::print(&format!("{}{keys}", fitting(&page, rows, keys.lines().count())));
     }
 
     /// The person's own words, from their editor where they have named one; none where they say
@@ -337,6 +338,23 @@ impl Screen {
         let line = line.trim();
         (!line.is_empty()).then(|| line.to_string())
     }
+}
+
+/// The first lines of a page, where a screen of so many rows has no room for all: what it is about
+/// must not scroll away.
+fn fitting(page: &str, rows: usize, below: usize) -> String {
+    let room = rows.saturating_sub(below + 1).max(4);
+    let lines: Vec<&str> = page.lines().collect();
+    if rows == 0 || lines.len() <= room {
+        return page.to_string();
+    }
+    // Empty lines go first.
+    let mut kept: Vec<&str> = lines.into_iter().filter(|line| !line.trim().is_empty()).collect();
+    if kept.len() > room {
+        kept.truncate(room - 1);
+        kept.push("  …");
+    }
+    kept.join("\n") + "\n"
 }
 
 /// Whether a key's escape sequence has its end.
@@ -385,6 +403,14 @@ fn wrapped(words: &str, width: usize, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_small_screen_shows_what_the_item_is() {
+        let page = "1 of 3\n\nThe title\n  advice\n\nEvidence\n  a\n  b\n  c\n\nA yes adds\n  d\n";
+        assert_eq!(fitting(page, 40, 3), page);
+        assert_eq!(fitting(page, 10, 3), "1 of 3\nThe title\n  advice\nEvidence\n  a\n  …\n");
+        assert!(fitting(page, 2, 3).contains("The title"));
+    }
 
     #[test]
     fn a_key_is_read_to_its_end() {

@@ -3,6 +3,7 @@
 //! A hook only reads: it takes the index as it is, waits for no lock and writes no page. Longer
 //! work is done by a process of its own, which `start` starts. Errors go into the device's log.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -133,28 +134,22 @@ fn reply_to(
                 // What it was given is gone from its context.
                 Injected::forget(memory.store(), session);
             }
-            let page = |spec: &HookSpec| {
-                page(moment, input, spec, memory, Contents::All, memory.settings().context.budget)
-            };
-            HookReply {
-                output: output(moment, caller, page)?,
-                work: reset.then(|| flush(caller, input, "reset", memory)),
-            }
+            let pages = Pages::of(moment, input, memory);
+            let budget = memory.settings().context.budget;
+            let page = |spec: &HookSpec| pages.page(spec, Contents::All, budget);
+            let output = output(moment, caller, page)?;
+            let work = reset.then(|| flush(caller, input, "reset", memory));
+            HookReply { output, work: work.or_else(|| pages.refresh()) }
         }
         Moment::ModelCall => {
             let is_first = !files::exists(memory.layout().injected(&turns::key(session)));
+            let pages = Pages::of(moment, input, memory);
+            let budget = memory.settings().context.budget;
             let page = |spec: &HookSpec| match is_first {
-                true => page(
-                    moment,
-                    input,
-                    spec,
-                    memory,
-                    Contents::All,
-                    memory.settings().context.budget,
-                ),
+                true => pages.page(spec, Contents::All, budget),
                 false => Ok(String::new()),
             };
-            HookReply { output: output(moment, caller, page)?, work: None }
+            HookReply { output: output(moment, caller, page)?, work: pages.refresh() }
         }
         Moment::Prompt => {
             let budget = memory.settings().context.budget;
@@ -162,11 +157,12 @@ fn reply_to(
                 true => (Contents::PromptAndDays, budget),
                 false => (Contents::Prompt, budget.min(RECALL_BUDGET)),
             };
+            let pages = Pages::of(moment, input, memory);
             let page = |spec: &HookSpec| match input.is_typed_by_person() {
-                true => page(moment, input, spec, memory, contents, budget),
+                true => pages.page(spec, contents, budget),
                 false => Ok(String::new()),
             };
-            HookReply { output: output(moment, caller, page)?, work: None }
+            HookReply { output: output(moment, caller, page)?, work: pages.refresh() }
         }
         Moment::TurnEnd => {
             let turn = turns::count(memory.store(), session).unwrap_or_default();
@@ -214,44 +210,66 @@ fn on_request(
     let mut own = input.clone();
     own.prompt.clear();
     own.session_id = session;
+    let pages = Pages::of(moment, &own, memory);
     match moment {
-        Moment::BeforeTool => {
-            page(moment, &own, spec, memory, Contents::Prompt, budget.min(CALL_BUDGET))
-        }
-        _ => page(moment, &own, spec, memory, Contents::Project, budget.min(SUBAGENT_BUDGET)),
+        Moment::BeforeTool => pages.page(spec, Contents::Prompt, budget.min(CALL_BUDGET)),
+        _ => pages.page(spec, Contents::Project, budget.min(SUBAGENT_BUDGET)),
     }
 }
 
-/// The page for this moment, within what the agent takes.
-fn page(
+/// The pages that a call is answered with.
+struct Pages<'c> {
     moment: Moment,
-    input: &HookInput,
-    spec: &HookSpec,
-    memory: &Memory,
-    contents: Contents,
-    budget: usize,
-) -> Result<String> {
-    let prompt = crate::base::text::cut(input.prompt.trim(), LONGEST_PROMPT).to_string();
-    let (budget, characters) = match spec.limit {
-        Limit::Characters(limit) => (budget, limit),
-        // Their tokens are not quite ours.
-        Limit::Tokens(limit) => (budget.min(limit - limit / 5), usize::MAX),
-    };
-    let request = ContextRequest {
-        folder: (!input.cwd.is_empty()).then(|| PathBuf::from(&input.cwd)),
-        prompt: (!prompt.is_empty()).then_some(prompt),
-        call: input.call.clone().filter(|_| moment == Moment::BeforeTool),
-        budget: Some(budget),
-        characters: Some(characters),
-        session: (!input.session_id.is_empty()).then(|| input.session_id.clone()),
-        agent: Some(spec.agent.to_string()),
-        moment: spec.at(moment).map(|event| event.name.to_string()),
-        contents,
-        strong_only: true,
-        hurried: true,
-        ..ContextRequest::default()
-    };
-    Ok(memory.context(request)?.text)
+    input: &'c HookInput,
+    memory: &'c Memory,
+    /// Whether there was no index to look into.
+    lacks_index: Cell<bool>,
+}
+
+impl<'c> Pages<'c> {
+    fn of(moment: Moment, input: &'c HookInput, memory: &'c Memory) -> Pages<'c> {
+        Pages { moment, input, memory, lacks_index: Cell::new(false) }
+    }
+
+    /// The page for this moment, within what the agent takes.
+    fn page(&self, spec: &HookSpec, contents: Contents, budget: usize) -> Result<String> {
+        let Pages { moment, input, memory, .. } = self;
+        let prompt = crate::base::text::cut(input.prompt.trim(), LONGEST_PROMPT).to_string();
+        let (budget, characters) = match spec.limit {
+            Limit::Characters(limit) => (budget, limit),
+            // Their tokens are not quite ours.
+            Limit::Tokens(limit) => (budget.min(limit - limit / 5), usize::MAX),
+        };
+        let request = ContextRequest {
+            folder: (!input.cwd.is_empty()).then(|| PathBuf::from(&input.cwd)),
+            prompt: (!prompt.is_empty()).then_some(prompt),
+            call: input.call.clone().filter(|_| *moment == Moment::BeforeTool),
+            budget: Some(budget),
+            characters: Some(characters),
+            session: (!input.session_id.is_empty()).then(|| input.session_id.clone()),
+            agent: Some(spec.agent.to_string()),
+            moment: spec.at(*moment).map(|event| event.name.to_string()),
+            contents,
+            strong_only: true,
+            hurried: true,
+            resumed: *moment == Moment::SessionStart && input.source == "resume",
+            ..ContextRequest::default()
+        };
+        let report = memory.context(request)?;
+        self.lacks_index.set(report.lacks_index);
+        Ok(report.text)
+    }
+
+    /// The program that makes the index, where it is gone: a search does, and nobody may ask for
+    /// one soon.
+    fn refresh(&self) -> Option<Vec<OsString>> {
+        let has_sessions = || self.memory.store().session_ids().is_ok_and(|ids| !ids.is_empty());
+        (self.lacks_index.get() && has_sessions()).then(|| {
+            let mut arguments = program(self.memory, "search");
+            arguments.extend(["--limit=1".into(), "index".into()]);
+            arguments
+        })
+    }
 }
 
 /// A page in the form in which the agent that calls takes it at this moment; nothing where it takes

@@ -19,6 +19,9 @@ const FEW_PARTS: f32 = 10.0;
 /// asked for as it is.
 const TITLE: f32 = 0.3;
 const WHOLE_TITLE: f32 = 1.0;
+/// The same where the title says all of the question and nothing else.
+const EQUAL_TITLE: f32 = 2.0;
+const ALL: f32 = 0.999;
 /// How much more a page counts that has all words of the query that follow each other close together.
 const PAIRS: f32 = 1.0;
 /// How many of the best digests are scored once more part by part.
@@ -96,7 +99,12 @@ pub fn of_many(parts: usize) -> f32 {
 
 /// The factor for a title that has this share of what was asked for, and all of whose words were.
 pub fn by_title(share: f32, whole: bool) -> f32 {
-    let whole = if whole { WHOLE_TITLE * share * share } else { 0.0 };
+    let whole = match whole {
+        // Word for word, it is what was asked for.
+        true if share > ALL => EQUAL_TITLE,
+        true => WHOLE_TITLE * share * share,
+        false => 0.0,
+    };
     1.0 + TITLE * share + whole
 }
 

@@ -46,6 +46,7 @@ pub fn put_aside(candidates: &mut [Candidate]) {
 /// asks for.
 pub fn join(lists: Vec<(Vec<Candidate>, f32)>) -> Vec<Candidate> {
     let asked: f32 = lists.iter().map(|(_, asked)| asked).sum();
+    let count = lists.len() as f32;
     let mut joined: Vec<Candidate> = Vec::new();
     let mut places: HashMap<(String, usize), usize> = HashMap::new();
     for (number, (list, _)) in lists.into_iter().enumerate() {
@@ -60,7 +61,10 @@ pub fn join(lists: Vec<(Vec<Candidate>, f32)>) -> Vec<Candidate> {
             }
         }
     }
-    joined.iter_mut().for_each(|one| one.evidence.asked = asked);
+    for one in &mut joined {
+        one.evidence.asked = asked;
+        one.evidence.rare_word *= count;
+    }
     sort(&mut joined);
     joined
 }
@@ -82,7 +86,13 @@ mod tests {
     use super::*;
 
     fn candidate(name: &str, score: f32) -> Candidate {
-        let evidence = Evidence { part: score, page: score, asked: 10.0, names_lacking: 0.0 };
+        let evidence = Evidence {
+            part: score,
+            page: score,
+            asked: 10.0,
+            rare_word: 5.0,
+            ..Evidence::default()
+        };
         let (name, found_by) = (name.to_string(), Vec::new());
         Candidate { score, evidence, aside: false, name, line: 0, found_by }
     }

@@ -416,6 +416,8 @@ impl<'s> Index<'s> {
                         part: scored.best_part.weight,
                         page: scored.covered,
                         asked: plan.query_weight,
+                        rare_word: plan.rare_weight,
+                        parts: scored.parts,
                         names_lacking,
                     },
                     aside: aside.first(id).is_some(),

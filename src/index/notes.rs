@@ -57,7 +57,9 @@ pub fn files(store: &Store) -> io::Result<Vec<StampedFile>> {
             // Agents call their files what they like.
             let page = tree == Tree::Memories
                 || file.path.extension().is_some_and(|extension| extension == "md");
-            if page && !hidden && file.link.is_none() && file.path.to_str().is_some() {
+            // What a page said before is no page of its own.
+            let former = file.path.starts_with(layout.pattern_history());
+            if page && !hidden && !former && file.link.is_none() && file.path.to_str().is_some() {
                 found.push((layout.shown(&file.path), Stamp::of(&file.metadata)));
             }
         }

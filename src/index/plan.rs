@@ -40,6 +40,8 @@ pub struct Plan {
     pub absent: Vec<PlanTerm>,
     /// The weight of all that was asked for, found or not.
     pub query_weight: f32,
+    /// The weight of a word that only one document has.
+    pub rare_weight: f32,
     /// Words that nothing has, with those that were taken instead.
     pub unknown: Vec<(String, Vec<String>)>,
     /// The times that it names.
@@ -71,7 +73,8 @@ impl Plan {
     pub fn of(searcher: &Searcher, query: &Query) -> tantivy::Result<Plan> {
         let text = query.words.join(" ");
         let (times, language) = (NamedTimes::of(&text), Language::of(&text));
-        let mut plan = Plan { times, language, ..Plan::default() };
+        let rare_weight = bm25::idf(1, searcher.num_docs() as u32);
+        let mut plan = Plan { times, language, rare_weight, ..Plan::default() };
         let mut seen = HashSet::new();
         let mut typed = query_terms(query, &plan.times, language);
         typed.retain(|word| !plan.times.is_relative(&word.typed));

@@ -18,6 +18,8 @@ use super::tokens::{PartKind, Parts};
 pub struct DocumentScore {
     /// The part of it that fits best.
     pub best_part: PartScore,
+    /// How many parts there are.
+    pub parts: usize,
     /// What its best parts give, less where there are many to choose from.
     pub by_parts: f32,
     /// How much of the query its title has, and of the title the query.
@@ -111,6 +113,7 @@ impl<'m> PartScorer<'m> {
         let scores = parts.map(|counts| self.matcher.part_score(counts));
         let (best_part, by_parts) = best_of(scores, self.counts.len());
         let covered = self.matcher.covered(&self.present);
-        DocumentScore { best_part, by_parts, title, covered, pairs: self.pairs.share() }
+        let (parts, pairs) = (self.counts.len(), self.pairs.share());
+        DocumentScore { best_part, parts, by_parts, title, covered, pairs }
     }
 }

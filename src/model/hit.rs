@@ -65,6 +65,10 @@ pub struct HitEvidence {
     pub part: f64,
     /// On the whole page.
     pub page: f64,
+    /// How much was asked, in words that only one page has; at least one.
+    pub asked: f64,
+    /// How many parts the page has.
+    pub parts: usize,
 }
 
 /// Where in a session a [`Hit`] is.

@@ -195,6 +195,14 @@ fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
     }
     // Whoever types a path by heart writes `SES3_laptop_SP1C2/EP_004`.
     let by_path = || what.split_once('/').filter(|(_, rest)| rest.parse::<EpisodeId>().is_ok());
+    if what.parse::<EpisodeId>().is_ok() {
+        // Every session has such a part: whichever was meant, a search would not know.
+        return Err(Error::usage(format!("`{what}` is a part of which session?"))
+            .because("every session has parts of such names")
+            .hint(format!(
+                "write `SES3_laptop_SP1C2#{what}`, or `1#{what}` for the last search's first hit"
+            )));
+    }
     let (name, episode) = match what.split_once('#').or_else(by_path) {
         Some((name, episode)) => (name, Some(episode)),
         None => (what, None),

@@ -1,5 +1,6 @@
 //! Dates in a query: those of `since:` and `before:`, and those that a question names in words:
-//! "in May 2023", "on 7 July", "last week", "three days ago".
+//! "in May 2023", "on 7 July", "last week", "three days ago"; and the commonest of them in other
+//! languages: "vor zwei Wochen", "el lunes", "au printemps".
 //!
 //! The latter are no condition: people are often wrong about when, and a session may be about what
 //! happened before it. Sessions near such a date count more, that is all.
@@ -7,6 +8,7 @@
 use chrono::{Datelike, Days, Months, NaiveDate, NaiveTime};
 
 use super::languages;
+use super::times_elsewhere::{self, Elsewhere};
 use crate::base::clock::{self, Timestamp};
 
 /// A point in time as a filter names it: a date, or an age.
@@ -97,42 +99,6 @@ const BEFORE_A_TIME: &[&str] = &[
     "mid", "last", "this", "spring", "summer", "autumn", "fall", "winter", "year", "beginning",
     "end",
 ];
-/// The same in other languages, from and to so many days ago. Those without spaces stand anywhere
-/// in a word.
-const ELSEWHERE: &[(&str, u64, u64)] = &[
-    ("heute", 0, 0),
-    ("gestern", 1, 2),
-    ("vorgestern", 2, 3),
-    ("letzte woche", 2, 14),
-    ("letzten monat", 7, 62),
-    ("hoy", 0, 0),
-    ("ayer", 1, 2),
-    ("oggi", 0, 0),
-    ("ieri", 1, 2),
-    ("vandaag", 0, 0),
-    ("gisteren", 1, 2),
-    ("сегодня", 0, 0),
-    ("вчера", 1, 2),
-    ("今天", 0, 0),
-    ("昨天", 1, 2),
-    ("前天", 2, 3),
-    ("上周", 2, 14),
-    ("上个星期", 2, 14),
-    ("上星期", 2, 14),
-    ("上个月", 7, 62),
-    ("今日", 0, 0),
-    ("昨日", 1, 2),
-    ("先週", 2, 14),
-    ("先月", 7, 62),
-    ("오늘", 0, 0),
-    ("어제", 1, 2),
-    ("지난주", 2, 14),
-    ("지난달", 7, 62),
-    ("วันนี้", 0, 0),
-    ("เมื่อวาน", 1, 2),
-    ("สัปดาห์ที่แล้ว", 2, 14),
-    ("เดือนที่แล้ว", 7, 62),
-];
 /// How long after a time people still speak of it, in days.
 const SPOKEN_OF_FOR: f32 = 30.0;
 
@@ -167,9 +133,8 @@ impl NamedTimes {
         }
         // Where words stand without spaces, a time may be anywhere among them.
         if languages::is_unspaced(&lower) {
-            let unspaced = ELSEWHERE.iter().filter(|(name, ..)| languages::is_unspaced(name));
-            for (name, from, to) in unspaced.filter(|(name, ..)| lower.contains(name)).take(1) {
-                named.times.push(NamedTime::DaysAgo(*from, *to));
+            if let Some((name, time)) = times_elsewhere::within(&lower) {
+                named.times.push(time.into());
                 named.words.push(name.to_string());
                 named.relative.push(name.to_string());
             }
@@ -307,8 +272,8 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
         return Some((time.0, from, at + time.1));
     }
     let ago = |from, to, words| Some((NamedTime::DaysAgo(from, to), at, at + words));
-    if let Some((time, count)) = elsewhere(&words[at..]) {
-        return Some((time, at, at + count));
+    if let Some((time, count)) = times_elsewhere::at(&words[at..]) {
+        return Some((NamedTime::from(time), at, at + count));
     }
     match (word(at), word(at + 1), word(at + 2)) {
         ("this", "morning" | "afternoon" | "evening", _) => ago(0, 0, 2),
@@ -332,11 +297,33 @@ fn time_at(words: &[&str], at: usize) -> Option<(NamedTime, usize, usize)> {
         (count, unit, "ago") => {
             let count = number(count)?;
             let days = days_in(unit)?;
-            // "Three weeks ago" is rarely exact.
-            let slack = days * count.max(2) / 4 + 1;
-            ago((days * count).saturating_sub(slack), days * count + slack, 3)
+            let (from, to) = about(days, count);
+            ago(from, to, 3)
         }
         _ => None,
+    }
+}
+
+/// From and to how many days ago so many units are: "three weeks ago" is rarely exact.
+fn about(days: u64, count: u64) -> (u64, u64) {
+    let slack = days * count.max(2) / 4 + 1;
+    ((days * count).saturating_sub(slack), days * count + slack)
+}
+
+impl From<Elsewhere> for NamedTime {
+    fn from(time: Elsewhere) -> NamedTime {
+        match time {
+            Elsewhere::DaysAgo(from, to) => NamedTime::DaysAgo(from, to),
+            Elsewhere::UnitsAgo { days, count } => {
+                let (from, to) = about(days, count);
+                NamedTime::DaysAgo(from, to)
+            }
+            Elsewhere::Weekday(day) => NamedTime::Weekday(day),
+            Elsewhere::Month { year, month } => {
+                NamedTime::Calendar { year, month: Some(month), day: None }
+            }
+            Elsewhere::Season { year, month } => NamedTime::Season { year, month },
+        }
     }
 }
 
@@ -348,17 +335,6 @@ fn days_in(unit: &str) -> Option<u64> {
         "year" => 365,
         _ => return None,
     })
-}
-
-/// The time that words of another language begin with, and how many words name it.
-fn elsewhere(words: &[&str]) -> Option<(NamedTime, usize)> {
-    let first = words.first()?;
-    let is_here = |(name, ..): &&(&str, u64, u64)| match name.split_once(' ') {
-        Some((one, two)) => *first == one && words.get(1) == Some(&two),
-        None => first == name,
-    };
-    let (name, from, to) = ELSEWHERE.iter().find(is_here)?;
-    Some((NamedTime::DaysAgo(*from, *to), name.split(' ').count()))
 }
 
 /// The day of the week or the season that words begin with, and how many words name it.
@@ -445,6 +421,23 @@ mod tests {
             ("was ging letzte Woche kaputt", NamedTime::DaysAgo(2, 14)),
             ("我们昨天做了什么", NamedTime::DaysAgo(1, 2)),
             ("เมื่อวานทำอะไร", NamedTime::DaysAgo(1, 2)),
+            ("was haben wir vor zwei Wochen gemacht", NamedTime::DaysAgo(10, 18)),
+            ("was ging am Montag kaputt", NamedTime::Weekday(0)),
+            ("der Absturz letzten Dienstag", NamedTime::Weekday(1)),
+            ("die Bibliothek vom Frühling", NamedTime::Season { year: None, month: 3 }),
+            ("was wir im Herbst gewählt haben", NamedTime::Season { year: None, month: 9 }),
+            ("die Pläne vom März 2026", calendar(Some(2026), Some(3), None)),
+            ("warum brach es vor einem Monat", NamedTime::DaysAgo(14, 46)),
+            ("was wir diese Woche entschieden haben", NamedTime::DaysAgo(0, 7)),
+            ("qué hicimos hace tres días", NamedTime::DaysAgo(2, 4)),
+            ("qué falló la semana pasada", NamedTime::DaysAgo(2, 14)),
+            ("lo que elegimos el lunes", NamedTime::Weekday(0)),
+            ("qu'avons-nous fait il y a deux semaines", NamedTime::DaysAgo(10, 18)),
+            ("choisi au printemps", NamedTime::Season { year: None, month: 3 }),
+            ("cosa abbiamo fatto due settimane fa", NamedTime::DaysAgo(10, 18)),
+            ("wat deden we drie weken geleden", NamedTime::DaysAgo(15, 27)),
+            ("o que fizemos na semana passada", NamedTime::DaysAgo(2, 14)),
+            ("что мы делали две недели назад", NamedTime::DaysAgo(10, 18)),
             ("what broke a few days ago", NamedTime::DaysAgo(2, 6)),
             ("what broke a couple of weeks ago", NamedTime::DaysAgo(7, 28)),
             ("the library we chose in spring", NamedTime::Season { year: None, month: 3 }),
@@ -472,6 +465,11 @@ mod tests {
             "the spring boot app",
             "99 days",
             "1-2-3",
+            "der Sommer Code",
+            "vor dem Absturz",
+            "hace falta un test",
+            "le mois",
+            "was ist hier kaputt",
             "2026-99-99",
             "",
             "ago",

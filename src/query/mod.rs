@@ -16,6 +16,7 @@ pub mod languages;
 pub mod names;
 pub mod synonyms;
 pub mod terms;
+mod times_elsewhere;
 
 use dates::FilterDate;
 
@@ -191,7 +192,8 @@ impl Query {
         };
         if let Some((phrase, rest)) = quoted(body) {
             let list = if negated { &mut self.excluded } else { &mut self.phrases };
-            if !phrase.trim().is_empty() {
+            // A phrase without a word, such as `"…"` in a title, asks for nothing.
+            if phrase.contains(char::is_alphanumeric) {
                 list.push(phrase.trim().to_string());
             }
             return Ok(rest);
@@ -338,6 +340,11 @@ mod tests {
             ["broken", "quote", "never", "ends"]
         );
         assert_eq!(parse(r#"say "" it"#).words, ["say", "it"]);
+        let ellipsis = parse(r#"Rename "…" to "harbour""#);
+        assert_eq!(
+            (ellipsis.words, ellipsis.phrases),
+            (vec!["Rename".into(), "to".into()], vec!["harbour".into()])
+        );
     }
 
     #[test]

@@ -92,6 +92,43 @@ fn a_session_starts_with_the_page_for_its_project() {
 }
 
 #[test]
+fn a_resumed_session_gets_only_what_ended_since() {
+    let desk = desk();
+    let mut told = payload("claude", "SessionStart");
+    let page = |told: &Value| said(&desk, &["claude", "SessionStart"], told.to_string().as_bytes());
+    assert!(page(&told).contains("Last sessions of tidepool"));
+    told["source"] = json!("resume");
+    assert_eq!(page(&told), "", "older lines are no news");
+    desk.later(120);
+    let id = "0b9c8d1e-0000-4000-8000-000000000077";
+    let log = exchange(id, 10, "Why does the quagga limp?", "We decided to shoe the quagga.");
+    let hour = (desk.now() - chrono::Duration::minutes(60)).format("2026-11-15T%H:").to_string();
+    let log = log.replace("code/demo", "code/tidepool").replace("2026-11-15T11:", &hour);
+    desk.write_log(id, log);
+    desk.memtree(["sweep", "--quiet"]).any();
+    let news = context_of(&page(&told), "SessionStart");
+    assert!(news.contains("quagga"), "{news}");
+    let lines = news.lines().filter(|line| line.trim_start().starts_with("- "));
+    assert!(lines.count() < 5, "{news}");
+}
+
+#[test]
+fn an_index_that_is_gone_is_made_again_for_the_next_prompt() {
+    let desk = desk();
+    let cache = desk.store().join(".memtree/cache");
+    fs::remove_dir_all(&cache).unwrap();
+    let prompt = payload("claude", "UserPromptSubmit").to_string();
+    assert_eq!(said(&desk, &["claude", "UserPromptSubmit"], prompt.as_bytes()), "");
+    let index = cache.join("index");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !index.exists() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(index.exists(), "{}", log(&desk));
+    settle(&desk);
+}
+
+#[test]
 fn a_huge_budget_stays_within_the_agents_limits() {
     let desk = desk();
     let line =

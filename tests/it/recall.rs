@@ -73,6 +73,7 @@ fn a_shortened_name_lists_what_it_may_mean() {
     said.stderr_has("may mean 2 sessions")
         .stderr_has("SES1_desk_SP1C1: ")
         .stderr_has("SES1_desk_SP1C2: ");
+    desk.memtree(["recall", "EP_001"]).code(2).stderr_has("a part of which session?");
     desk.memtree(["recall", "SES2_desk_SP1C1#EP_099"]).code(1).stderr_has("has no episode EP_099");
 }
 

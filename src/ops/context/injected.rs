@@ -21,6 +21,9 @@ const MOST: usize = 4000;
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Injected {
     lines: BTreeSet<String>,
+    /// When it was last given some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    given: Option<String>,
     /// When its agent said that it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
@@ -37,6 +40,11 @@ impl Injected {
         clock::parse(self.ended.as_deref()?)
     }
 
+    /// When it was last given lines: what ended before then, it was given or was not worth it.
+    pub fn last_given(&self) -> Option<Timestamp> {
+        clock::parse(self.given.as_deref()?).filter(|_| !self.lines.is_empty())
+    }
+
     /// Leaves out of the sections what the session has seen.
     pub fn filter(&self, sections: &mut Vec<Section>) {
         for section in sections.iter_mut() {
@@ -47,11 +55,14 @@ impl Injected {
 
     /// Notes what the session sees now. This is a convenience: where it cannot be written, a line
     /// may come twice.
-    pub fn add(mut self, store: &Store, session: &str, sections: &[Section]) {
+    pub fn add(mut self, store: &Store, session: &str, now: Timestamp, sections: &[Section]) {
+        if !sections.is_empty() {
+            self.given = Some(clock::stamp(now));
+        }
         let before = self.lines.len();
         let seen = || sections.iter().flat_map(|section| &section.lines).map(hash);
         self.lines.extend(seen());
-        if self.lines.len() == before {
+        if self.lines.len() == before && sections.is_empty() {
             return;
         }
         if self.lines.len() > MOST {

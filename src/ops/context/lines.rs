@@ -123,6 +123,11 @@ fn same_words(one: &str, other: &str) -> bool {
     text::words(one) == text::words(other)
 }
 
+/// The episode that an outcome ends in.
+pub fn episode_of(outcome: &str) -> Option<EpisodeId> {
+    split_episode(outcome).1?.parse().ok()
+}
+
 /// An outcome without the episode that it ends in, `(EP_004)`.
 fn split_episode(outcome: &str) -> (&str, Option<&str>) {
     match outcome.trim_end().strip_suffix(')').and_then(|rest| rest.rsplit_once(" (EP_")) {

@@ -5,11 +5,12 @@
 //! framed as a quotation: memory is evidence, never an instruction. The same memory and prompt give
 //! the same page. What an agent is given is noted on this device, with the reason.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::base::clock::Timestamp;
 use crate::base::files;
 use crate::base::git::Repository;
 use crate::base::setters::setters;
@@ -89,6 +90,8 @@ pub struct ContextRequest {
     pub strong_only: bool,
     /// Whether to take the index as it is rather than look at every digest first.
     pub hurried: bool,
+    /// Whether the session goes on that was given a page before: then only what ended since is new.
+    pub resumed: bool,
     /// Whether to say why, and to give nothing: neither the record nor what was ignored counts.
     pub explain: bool,
     /// Whether nothing at all may be written.
@@ -109,6 +112,7 @@ setters!(ContextRequest {
     contents: Contents,
     strong_only: bool,
     hurried: bool,
+    resumed: bool,
     explain: bool,
     dry_run: bool,
 });
@@ -136,6 +140,9 @@ pub struct ContextReport {
     pub tokens: usize,
     pub project: Option<String>,
     pub sections: Vec<Section>,
+    /// Whether there was no index to look into, and no time to make one.
+    #[serde(skip)]
+    pub lacks_index: bool,
     /// The projects that the memory knows, where it knows nothing of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub known_projects: Vec<String>,
@@ -181,6 +188,9 @@ impl Memory {
         page::without_repeats(&mut sections);
         let injected = request.session.as_deref().map(|session| Injected::load(store, session));
         if let Some(injected) = injected.as_ref().filter(|_| !request.explain) {
+            if let Some(last) = injected.last_given().filter(|_| request.resumed) {
+                self.leave_out_before(&mut sections, last);
+            }
             injected.filter(&mut sections);
         }
         // A page of so many characters costs at least a third as many tokens.
@@ -190,7 +200,7 @@ impl Memory {
         if let (Some(injected), Some(session), false) =
             (injected, &request.session, request.dry_run || request.explain)
         {
-            injected.add(store, session, &sections);
+            injected.add(store, session, self.now(), &sections);
             let to = Recipient {
                 agent: request.agent.as_deref().unwrap_or("context"),
                 session,
@@ -204,6 +214,7 @@ impl Memory {
         Ok(ContextReport {
             tokens: text::tokens(&text),
             text,
+            lacks_index: index.is_none(),
             project: projects.into_iter().next(),
             sections,
             known_projects,
@@ -212,6 +223,22 @@ impl Memory {
                 given: self.given_lately(request.session.as_deref()),
             }),
         })
+    }
+
+    /// Leaves out what is of no session that ended after a time.
+    fn leave_out_before(&self, sections: &mut Vec<Section>, last: Timestamp) {
+        let mut known: BTreeMap<String, bool> = BTreeMap::new();
+        let mut is_new = |source: &str| {
+            let session = source.split('#').next().unwrap_or(source);
+            *known.entry(session.to_string()).or_insert_with(|| {
+                let digest = session.parse().ok().and_then(|id| self.store().digest(&id).ok()?);
+                digest.and_then(|digest| digest.content.ended).is_some_and(|ended| ended > last)
+            })
+        };
+        for section in sections.iter_mut() {
+            section.lines.retain(|line| is_new(&line.source));
+        }
+        sections.retain(|section| !section.lines.is_empty());
     }
 
     /// What agents were given, and whether it helped, by week and agent.

@@ -1,10 +1,12 @@
 //! What bears on a prompt: lines of the project's own sessions, and of another project's only where
 //! both have a rare name in common.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::asking::Asking;
-use super::lines::{DigestLines, day_of, plain};
+use super::lines::{self, DigestLines, day_of, plain};
 use super::page::{Line, Section};
 use super::relevance::{self, Common, PromptWords};
 use super::stale::EvidenceChecker;
@@ -13,6 +15,7 @@ use crate::error::Result;
 use crate::index::Index;
 use crate::model::digest::{Digest, Worth};
 use crate::model::hit::Hit;
+use crate::model::ids::EpisodeId;
 use crate::query::{FilterKey, Query};
 use crate::store::Store;
 
@@ -21,6 +24,9 @@ pub const HEADING: &str = "What bears on this prompt";
 /// How many sessions may answer a prompt, and how many lines of each.
 const HITS: usize = 5;
 const LINES: usize = 2;
+/// How likely a session has to be what was asked for, by the search itself: below it, hardly one
+/// of twenty that have words in common is.
+const LIKELY: f64 = 0.12;
 /// In how many sessions a name may be to be rare.
 const RARE_IN: usize = 3;
 
@@ -104,16 +110,20 @@ impl PromptSearch<'_> {
                 }
                 continue;
             };
-            let common = words.common(texts(&digest));
+            let common = words.common_in_a_part(&[&digest.content.title], &parts(&digest));
+            let why = format!("same project, and has {}", listed(&common));
+            let found = self.telling_lines(&digest, words, &why, "");
             let (given, why) = match common.is_sure() {
-                true if first || !self.strong_only => {
-                    (true, format!("same project, and has {}", listed(&common)))
+                true if !first && self.strong_only => {
+                    (false, "another session of the project answers better".into())
                 }
-                true => (false, "another session of the project answers better".into()),
+                true if hit.confidence < LIKELY => (false, "it has too little of the rest".into()),
+                true if found.is_empty() => (false, "no line of it says what is asked".into()),
+                true => (true, why),
                 false => (false, common.doubt()),
             };
             if given {
-                lines.extend(self.best_lines(&digest, words, &hit, &why, ""));
+                lines.extend(found);
             }
             considered.push(looked_at(&digest, &common, given, why));
             if considered.len() == HITS {
@@ -199,8 +209,8 @@ impl PromptSearch<'_> {
         (digest.content.worth == Worth::Full).then_some(digest)
     }
 
-    /// The lines of a session that say most of what the prompt asks: decisions before outcomes
-    /// before what else was said, where they say as much.
+    /// The lines of a session that say most of what the prompt asks, or else what was said in the
+    /// part that the search names.
     fn best_lines(
         &self,
         digest: &Digest,
@@ -209,11 +219,44 @@ impl PromptSearch<'_> {
         why: &str,
         label: &str,
     ) -> Vec<Line> {
+        let lines = self.lines_that(digest, words, |common| common.weight > 0.0);
+        let named = || {
+            // Only its index has the words.
+            hit.triggers.iter().find_map(|found| {
+                let mut here = digest.content.triggers.iter();
+                here.find(|one| one.episode == found.episode)
+                    .and_then(|trigger| self.of(digest).trigger(trigger))
+            })
+        };
+        let lines = if lines.is_empty() { named().into_iter().collect() } else { lines };
+        lines.into_iter().map(|line| attributed(line, digest, label, why)).collect()
+    }
+
+    /// The same, where the line itself has a word that tells what it is about.
+    fn telling_lines(
+        &self,
+        digest: &Digest,
+        words: &PromptWords,
+        why: &str,
+        label: &str,
+    ) -> Vec<Line> {
+        let lines = self.lines_that(digest, words, Common::is_telling);
+        lines.into_iter().map(|line| attributed(line, digest, label, why)).collect()
+    }
+
+    /// The lines that have most in common with the prompt: decisions before outcomes before what
+    /// else was said, where they say as much.
+    fn lines_that(
+        &self,
+        digest: &Digest,
+        words: &PromptWords,
+        is_wanted: impl Fn(&Common) -> bool,
+    ) -> Vec<Line> {
         let mut scored: Vec<(f32, Line)> = Vec::new();
         for (says, line, preference) in self.all_lines(digest) {
-            let weight = words.common(says).weight;
-            if weight > 0.0 {
-                scored.push((weight + preference, line));
+            let common = words.common(says);
+            if is_wanted(&common) {
+                scored.push((common.weight + preference, line));
             }
         }
         scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -226,16 +269,7 @@ impl PromptSearch<'_> {
                 break;
             }
         }
-        if lines.is_empty() {
-            // Only its index has the words: what was said in the part that the search names.
-            let named = hit.triggers.iter().find_map(|found| {
-                let here = digest.content.triggers.iter();
-                here.filter(|one| one.episode == found.episode)
-                    .find_map(|trigger| self.of(digest).trigger(trigger))
-            });
-            lines.extend(named);
-        }
-        lines.into_iter().map(|line| attributed(line, digest, label, why)).collect()
+        lines
     }
 
     /// The lines of a session that have a name.
@@ -277,6 +311,32 @@ impl PromptSearch<'_> {
     fn of<'d>(&'d self, digest: &'d Digest) -> DigestLines<'d> {
         DigestLines { digest, trust: self.asking.trust, checker: self.checker }
     }
+}
+
+/// What a digest says of each part of its session.
+fn parts(digest: &Digest) -> Vec<Vec<&str>> {
+    let content = &digest.content;
+    let mut parts: BTreeMap<EpisodeId, Vec<&str>> = BTreeMap::new();
+    for one in &content.triggers {
+        let part = parts.entry(one.episode).or_default();
+        part.extend([one.topic.as_str(), &one.sentence]);
+        part.extend(one.keys.iter().map(String::as_str));
+    }
+    for claim in &content.stated {
+        parts.entry(claim.episode).or_default().push(&claim.text);
+    }
+    for error in &content.errors {
+        parts.entry(error.episode).or_default().push(&error.text);
+    }
+    for line in &content.index {
+        parts.entry(line.episode).or_default().extend(line.terms.iter().map(String::as_str));
+    }
+    for outcome in &content.key_outcomes {
+        if let Some(episode) = lines::episode_of(outcome) {
+            parts.entry(episode).or_default().push(outcome);
+        }
+    }
+    parts.into_values().collect()
 }
 
 /// All that a digest says in words.

@@ -1,24 +1,29 @@
 //! Whether something bears on a prompt: rules of form on the words that both have.
 //!
-//! A session of the same project bears on it that shares at least two words which set it apart, and
-//! a good part of what the prompt says. Of another project's session that is not enough: it has to
+//! A session of the same project bears on it where one part of it, with the session's title, shares
+//! at least two words which set it apart, and a good part of what the prompt says: all parts of a
+//! long session together share words with anything. Of another project's session that is not enough: it has to
 //! share a name that is written nowhere else, such as a file's, a function's or an error's.
-
-use std::collections::HashSet;
 
 use crate::base::stem::stem;
 use crate::base::{common_words, text};
 use crate::query::languages::{self, Language};
 use crate::query::terms;
 
-/// What a word counts at most, and one that is common in manuals and comments.
+/// What a word counts at most, one that is common in manuals and comments, and one of those in which
+/// any task is put.
 const RARE: f32 = 3.0;
 const TECHNICAL: f32 = 1.5;
+const OF_ANY_TASK: f32 = 0.7;
 /// How much the words in common have to weigh, and how much of the prompt they have to be: more
-/// than one rare word, and in a long prompt more, since some of its words are in any session.
-const SURE: (f32, f32) = (3.5, 0.3);
+/// than one rare word, and in a long prompt more, since some of its words are in any session. Both
+/// are round numbers near the best of those that were tried on prompts of other work and on
+/// questions about real sessions, project by project (docs/benchmarks.md).
+const SURE: (f32, f32) = (4.5, 0.35);
 /// The same for a prompt that asks something: it is likelier that it was answered once.
-const SURE_ANSWER: (f32, f32) = (2.5, 0.25);
+const SURE_ANSWER: (f32, f32) = (2.0, 0.2);
+/// What a word counts at least that a line is given for.
+const TELLING: f32 = 1.0;
 /// How many words there have to be: one may always be chance.
 const FEWEST: usize = 2;
 /// How many words of a prompt are weighed.
@@ -47,6 +52,8 @@ pub struct Common {
     pub weight: f32,
     /// The part of the prompt's weight that they are.
     pub share: f32,
+    /// What the one that tells most counts.
+    pub most: f32,
     /// Whether the prompt asks something.
     asked: bool,
 }
@@ -63,7 +70,11 @@ impl PromptWords {
             if !known && words.len() < MOST_WORDS && is_content(&word.typed, language) {
                 // Where words are cut into pairs, one word is several of them.
                 let technical = common_words::place(&word.typed).is_some() || is_pair(&word.typed);
-                let most = if technical { TECHNICAL } else { RARE };
+                let most = match technical {
+                    _ if is_of_any_task(&word.typed) => OF_ANY_TASK,
+                    true => TECHNICAL,
+                    false => RARE,
+                };
                 let weight = rarity(&word.text).min(most);
                 words.push((word.text, weight));
             }
@@ -84,46 +95,70 @@ impl PromptWords {
 
     /// What texts have of it, all of them together.
     pub fn common<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Common {
-        if self.others.is_empty() {
-            return self.own_common(texts);
-        }
         let texts: Vec<&str> = texts.into_iter().collect();
-        let of_each = self.others.iter().map(|other| other.own_common(texts.iter().copied()));
-        // Of equals the prompt itself.
-        of_each.fold(self.own_common(texts.iter().copied()), |best, other| {
-            let better = (other.is_sure(), other.weight) > (best.is_sure(), best.weight);
-            if better { other } else { best }
-        })
+        self.common_in_a_part(&texts, &[])
     }
 
-    fn own_common<'t>(&self, texts: impl IntoIterator<Item = &'t str>) -> Common {
-        let mut present = HashSet::new();
+    /// What one part of a session has of it, together with what is said of the whole session: the
+    /// part that has most.
+    pub fn common_in_a_part(&self, whole: &[&str], parts: &[Vec<&str>]) -> Common {
+        // Of equals the prompt itself.
+        let phrasings = [self].into_iter().chain(&self.others);
+        let of_each = phrasings.map(|phrasing| phrasing.own_common(whole, parts));
+        of_each.reduce(Common::better).unwrap_or_default()
+    }
+
+    fn own_common(&self, whole: &[&str], parts: &[Vec<&str>]) -> Common {
+        let whole = self.present_in(whole);
+        let of_parts = parts.iter().map(|part| self.of_present(whole | self.present_in(part)));
+        of_parts.fold(self.of_present(whole), Common::better)
+    }
+
+    /// Which of its words stand in texts, a bit for each.
+    fn present_in(&self, texts: &[&str]) -> u64 {
+        let mut present = 0;
         for value in texts {
             text::each_word(value, |word| {
                 let kept = stem(&word.text);
                 if let Some(at) = self.words.iter().position(|(known, _)| known == kept) {
-                    present.insert(at);
+                    present |= 1 << at;
                 }
             });
         }
-        let mut present: Vec<usize> = present.into_iter().collect();
-        present.sort_unstable();
+        present
+    }
+
+    fn of_present(&self, present: u64) -> Common {
         let all: f32 = self.words.iter().map(|(_, weight)| weight).sum();
-        let weight: f32 = present.iter().map(|at| self.words[*at].1).sum();
-        Common {
-            words: present.iter().map(|at| self.words[*at].0.clone()).collect(),
-            weight,
-            share: weight / all.max(f32::MIN_POSITIVE),
-            asked: self.asks,
+        let present = self.words.iter().enumerate().filter(|(at, _)| present & (1 << at) != 0);
+        let mut common = Common { asked: self.asks, ..Common::default() };
+        for (_, (word, weight)) in present {
+            common.words.push(word.clone());
+            common.weight += weight;
+            common.most = common.most.max(*weight);
         }
+        common.share = common.weight / all.max(f32::MIN_POSITIVE);
+        common
     }
 }
 
 impl Common {
+    /// Whichever says more; of equals the first.
+    fn better(self, other: Common) -> Common {
+        let better = (other.is_sure(), other.weight) > (self.is_sure(), self.weight);
+        if better { other } else { self }
+    }
+
+    /// Whether one of the words says what a line is about.
+    pub fn is_telling(&self) -> bool {
+        self.most >= TELLING
+    }
+
     /// Whether a session of the same project surely bears on the prompt.
     pub fn is_sure(&self) -> bool {
         let (weight, share) = self.needed();
-        self.words.len() >= FEWEST && self.weight >= weight && self.share >= share
+        let telling = self.words.len() >= FEWEST && self.is_telling();
+        telling && self.weight >= weight && self.share >= share
     }
 
     fn needed(&self) -> (f32, f32) {
@@ -135,7 +170,9 @@ impl Common {
         match self.words.len() {
             0 => "it has none of the prompt's words".into(),
             count if count < FEWEST => "it has only one of the prompt's words".into(),
-            _ if self.weight < self.needed().0 => "the words in common are common ones".into(),
+            _ if !self.is_telling() || self.weight < self.needed().0 => {
+                "the words in common are common ones".into()
+            }
             _ => "it has too little of what the prompt says".into(),
         }
     }
@@ -163,6 +200,12 @@ fn is_content(word: &str, language: Language) -> bool {
         && !word.bytes().all(|byte| byte.is_ascii_digit())
         && common_words::everyday_place(word).is_none()
         && !language.is_everyday(word)
+}
+
+/// A word in which tasks are put to agents, whatever they are about: "run it, and report the number
+/// of lines of the file".
+fn is_of_any_task(word: &str) -> bool {
+    OF_ANY_TASK_WORDS.binary_search(&stem(word)).is_ok()
 }
 
 /// Two characters of a script whose words are cut into pairs; two of the Japanese syllables that
@@ -243,6 +286,17 @@ fn is_code(word: &str) -> bool {
             && (3..=5).contains(&digits)
             && word.bytes().skip(capitals).all(|byte| byte.is_ascii_digit()))
 }
+
+/// The words in which tasks are put, as the index keeps them.
+const OF_ANY_TASK_WORDS: &[&str] = &[
+    "add", "agent", "append", "bash", "cal", "chang", "check", "command", "contain", "content",
+    "count", "creat", "current", "delet", "director", "display", "don", "echo", "edit", "exact",
+    "fil", "final", "finish", "first", "folder", "hello", "last", "lin", "list", "mak", "messag",
+    "nam", "number", "one", "order", "output", "path", "print", "prompt", "read", "remov",
+    "repeat", "repl", "report", "result", "run", "shel", "show", "step", "task", "test", "text",
+    "thre", "tmp", "tool", "two", "txt", "updat", "use", "used", "user", "using", "valu", "verif",
+    "wait", "word", "world", "writ",
+];
 
 /// How the names of files end that people write about.
 const EXTENSIONS: &[&str] = &[
@@ -356,6 +410,28 @@ mod tests {
         assert!(sure("Warum bricht der Export bei Umlauten ab?", "Export mit Umlauten bricht ab"));
         assert!(sure("优惠券为什么会被重复使用", "优惠券被重复使用,请修复"));
         assert!(!sure("优惠券为什么会被重复使用", "邮件服务器的优惠"));
+    }
+
+    #[test]
+    fn the_words_of_any_task_are_sure_of_nothing() {
+        assert!(OF_ANY_TASK_WORDS.is_sorted());
+        let prompt = "Append one line reading 'pass done' to /tmp/marker.txt using a bash command, then \
+                      report the file's line count";
+        let words = PromptWords::of(prompt, |_| 4.0);
+        let texts = ["using the tmp folder", "a txt file", "report the count", "a bash command"];
+        assert!(!words.common(texts).is_sure(), "{:?}", words.common(texts));
+    }
+
+    #[test]
+    fn words_of_one_part_count_and_those_of_several_do_not() {
+        let words =
+            PromptWords::of("why does the quagga import drop the zanzibar column?", |_| 4.0);
+        let sure = |parts: &[Vec<&str>]| words.common_in_a_part(&["tides"], parts).is_sure();
+        assert!(sure(&[vec!["a quagga in zanzibar"], vec!["the harbour"]]));
+        assert!(!sure(&[vec!["a quagga"], vec!["in zanzibar"], vec!["a column"]]));
+        // What the session is about is said in all of its parts.
+        assert!(words.common_in_a_part(&["quagga"], &[vec!["in zanzibar"]]).is_sure());
+        assert!(words.common(["zanzibar"]).is_telling() && !words.common(["harbour"]).is_telling());
     }
 
     #[test]
