@@ -81,17 +81,17 @@ mod tests {
 
     #[test]
     fn an_agent_is_told_of_tools_and_never_of_command_lines() {
-        let told = |hint: &str| {
+        let given = |hint: &str| {
             next_step(&Error::usage("no").hint(hint)).map(str::to_string).unwrap_or_default()
         };
         assert_eq!(
-            told("`memtree search` finds sessions by their words"),
+            given("`memtree search` finds sessions by their words"),
             "`search` finds sessions by their words"
         );
-        assert!(told("name a session, or a hit of the last search (`2`)").contains("`ref`"));
-        assert!(told("`memtree review --list` shows what waits").starts_with("`review`"));
-        assert_eq!(told("`memtree doctor --fix` mends it"), "");
-        assert_eq!(told("leave `--deep` away"), "");
-        assert_eq!(told("write more of the name"), "write more of the name");
+        assert!(given("name a session, or a hit of the last search (`2`)").contains("`ref`"));
+        assert!(given("`memtree review --list` shows what waits").starts_with("`review`"));
+        assert_eq!(given("`memtree doctor --fix` mends it"), "");
+        assert_eq!(given("leave `--deep` away"), "");
+        assert_eq!(given("write more of the name"), "write more of the name");
     }
 }

@@ -64,6 +64,11 @@ fn nobody_else_is_asked() {
     // Piped, or called by an agent that does not know how to call a hook.
     let piped = desk.memtree(NOTHING).success();
     assert!(!piped.told().contains("Do it?"), "{}", piped.told());
+    for flags in [&["--json"][..], &["--store", "elsewhere"], &["--json", "--quiet"]] {
+        let piped = desk.memtree(flags).success();
+        assert_eq!(piped.stdout, "", "{}", piped.told());
+    }
+    assert_eq!(desk.memtree(["--no-such-flag"]).any().0, Some(2), "that is no caller of hooks");
     let invoked = terminal::run(desk.command(NOTHING).env("CLAUDE_INVOKED_BY", "memtree"), "");
     assert!(invoked.text.contains("Usage: memtree"), "{}", invoked.text);
     assert_same(&before, &Tree::of(desk.root()), "nothing is written");

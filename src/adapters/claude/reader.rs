@@ -237,10 +237,24 @@ impl Reader {
                 false => out.lifecycle(text),
             };
         }
+        let by_person = is_human && record.is_meta != Some(true);
+        let parent = record.parent_uuid.as_deref().map(hash);
+        self.user_text(text, images, by_person, parent, out)
+    }
+
+    /// What stands in a record that is called the person's.
+    fn user_text(
+        &mut self,
+        text: &str,
+        images: u32,
+        by_person: bool,
+        parent: Option<u64>,
+        out: &mut Transcript,
+    ) -> Result<()> {
         match classify(text) {
             // It comes in the person's name, and says itself that it does not come from them.
             UserText::Notification(said) => out.lifecycle(said),
-            _ if record.is_meta == Some(true) || !is_human => out.ignore(NO_PERSON),
+            _ if !by_person => out.ignore(NO_PERSON),
             UserText::Interruption => out.intervention(text),
             UserText::Command(command) => out.lifecycle(command),
             UserText::OwnCommand(command) => {
@@ -264,7 +278,7 @@ impl Reader {
                 if self.from_queue.remove(&hash(prompt.as_ref())) {
                     return out.ignore(FROM_QUEUE);
                 }
-                self.prompt(&prompt, record.parent_uuid.as_deref().map(hash), out)
+                self.prompt(&prompt, parent, out)
             }
         }
     }
