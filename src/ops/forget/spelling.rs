@@ -196,6 +196,9 @@ pub fn of_span(letters: &[char], size: Size) -> String {
     }
 }
 
+/// Any letter of Latin with an accent, as JSON, addresses and HTML escape it.
+const ESCAPED: &str = r"\\+u0[01][0-9a-f]{2}|%c[345]%[89ab][0-9a-f]|&#(?:x[0-9a-f]{2,3}|[0-9]{3});";
+
 /// One letter in its forms.
 fn of_letter(letter: char, size: Size) -> String {
     let alike = ALIKE.iter().find(|alike| alike.contains(letter));
@@ -217,16 +220,11 @@ fn of_letter(letter: char, size: Size) -> String {
         forms.extend(escapes(letter, size));
     }
     if let Some(plain) = alike.and_then(|alike| alike.chars().next())
-        && size != Size::Long
+        && size == Size::Usual
     {
         // Any accented letter of its kind, as HTML, JSON and addresses write it.
         forms.push(format!("&{plain}[a-z]{{3,6}};"));
-        if size == Size::Usual {
-            forms.push(
-                r"\\+u0[01][0-9a-f]{2}|%c[345]%[89ab][0-9a-f]|&#(?:x[0-9a-f]{2,3}|[0-9]{3});"
-                    .into(),
-            );
-        }
+        forms.push(ESCAPED.into());
     }
     format!("(?:(?:{})[\\u{{300}}-\\u{{36f}}]{{0,2}})", forms.join("|"))
 }
