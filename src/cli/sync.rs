@@ -1,9 +1,9 @@
 //! `memtree sync`
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 
 use super::{App, output};
-use crate::error::Result;
+use crate::error::{Context, Result};
 use crate::memory::Memory;
 use crate::model::ids::Person;
 use crate::ops::sync::{SyncReport, SyncRequest};
@@ -32,6 +32,15 @@ pub struct Args {
     /// Only look for secrets and raw in what would leave
     #[arg(long, conflicts_with_all = ["message", "full", "dry_run"])]
     check: bool,
+    /// For the hook `pre-push`: only look through what git pushes, as it says on the input
+    #[arg(
+        long,
+        value_name = "REMOTE",
+        requires = "check",
+        hide = true,
+        allow_hyphen_values = true
+    )]
+    pre_push: Option<String>,
     /// Let plain `git push` look for secrets and raw, too: writes the hook `pre-push`
     #[arg(long, conflicts_with_all = ["message", "full", "dry_run", "check"])]
     install_hook: bool,
@@ -47,10 +56,23 @@ pub struct Args {
     yes: bool,
 }
 
+/// How much of what git says to its hook is read: a line for each branch and tag.
+const MOST_PUSHED: u64 = 16 << 20;
+
 pub fn run(args: Args, app: &App) -> Result<u8> {
     let memory = app.memory()?;
     if args.check {
-        memory.check_sync(args.remote.as_deref())?;
+        match &args.pre_push {
+            Some(remote) => {
+                let mut said = String::new();
+                std::io::stdin()
+                    .take(MOST_PUSHED)
+                    .read_to_string(&mut said)
+                    .context(|| "cannot read what git is about to push".to_string())?;
+                memory.check_push(remote, &said)?;
+            }
+            None => memory.check_sync(args.remote.as_deref())?,
+        }
         match app.json {
             true => output::json(&serde_json::json!({ "clean": true })),
             false => app.note("nothing that has to stay here would leave"),
@@ -180,6 +202,23 @@ fn install_hook(memory: &Memory, app: &App) -> Result<u8> {
     Ok(if hook.written { 0 } else { 3 })
 }
 
+/// The person's own commits outside of the memory, which a push of the branch sends as well.
+fn beside_of(report: &SyncReport) -> String {
+    if report.beside.is_empty() {
+        return String::new();
+    }
+    let commits = output::count(report.beside.len(), "commit");
+    let goes = if report.dry_run { "would go" } else { "went" };
+    let mut text = format!("{commits} outside of the memory {goes} with it: ");
+    const MOST_NAMED: usize = 5;
+    let named: Vec<&str> = report.beside.iter().take(MOST_NAMED).map(String::as_str).collect();
+    text.push_str(&named.join("; "));
+    if report.beside.len() > MOST_NAMED {
+        text.push_str(&format!("; and {} more", report.beside.len() - MOST_NAMED));
+    }
+    text + "\n"
+}
+
 /// How much of it is raw.
 fn raw_of(report: &SyncReport) -> String {
     let Some(raw) = report.raw else { return String::new() };
@@ -199,6 +238,7 @@ pub fn shown(report: &SyncReport) -> String {
             text.push_str(&format!("would commit {path}\n"));
         }
         text.push_str(&raw_of(report));
+        text.push_str(&beside_of(report));
         let remote = report.remote.as_deref();
         let next = remote.map(|remote| format!("would fetch from {remote}, merge and push\n"));
         text.push_str(
@@ -234,6 +274,7 @@ pub fn shown(report: &SyncReport) -> String {
             "`{remote}` is out of reach, so nothing was pushed; the next sync does it ({why})\n"
         )),
         (Some(remote), None) if report.pushed => {
+            text.push_str(&beside_of(report));
             text.push_str(&format!("pushed to {remote}/{}\n", report.branch));
         }
         (Some(remote), None) => text.push_str(&format!("`{remote}` has everything\n")),

@@ -86,6 +86,23 @@ pub const JOINED_BY_GIT: &[&str] = &[
     "/sessions/INDEX*.md merge=union",
 ];
 
+/// A file of each kind, and how git has to join it, for whoever asks git what it would do.
+pub const JOINED_SAMPLES: &[(&str, &str)] = &[
+    ("sessions/SES1_a_SP1C1/SES1_a_SP1C1_DIGEST.md", MERGE_DRIVER),
+    ("daily/summary/2026-01-01.md", MERGE_DRIVER),
+    ("core/CORE_a_SP1C1.md", MERGE_DRIVER),
+    ("knowledge/concepts/a.md", MERGE_DRIVER),
+    ("patterns/a/a.md", MERGE_DRIVER),
+    ("memtree.toml", MERGE_DRIVER),
+    ("daily/raw/2026-01-01.md", "union"),
+    ("forgotten.md", "union"),
+    ("knowledge/log.md", "union"),
+    ("memories/a.md", "union"),
+    ("patterns/a.jsonl", "union"),
+    ("patterns/active.md", "union"),
+    ("sessions/INDEX.md", "union"),
+];
+
 /// What `.gitattributes` says of snapshots where raw travels: their hashes are known, so no byte of
 /// them may change.
 pub const KEPT_BY_GIT: &str = "/sessions/*/snapshot/** -text";

@@ -210,6 +210,28 @@ fn a_persons_words_and_pins_stay() {
 }
 
 #[test]
+fn a_persons_own_lines_between_ours_move_into_the_notes() {
+    let desk = desk_with(8);
+    desk.memtree(["sweep"]).success();
+    let core = desk.read("core/CORE_desk_SP1C1.md");
+    let pushed = core.lines().find(|line| line.contains("Never push to main")).unwrap();
+    let edited = core
+        .replace("## Landmarks\n", "## Landmarks\n- **belief** own line\n")
+        .replace(pushed, &format!("{pushed} but ask Ann first"));
+    desk.write("core/CORE_desk_SP1C1.md", edited);
+    desk.memtree(["sweep"]).success();
+    desk.memtree(["consolidate"]).success();
+    let core = desk.read("core/CORE_desk_SP1C1.md");
+    let (ours, notes) = core.split_once("## Notes\n").unwrap();
+    assert!(notes.contains("- **belief** own line\n"), "{core}");
+    assert!(notes.contains("- but ask Ann first (beside “Never push to main"), "{core}");
+    assert!(ours.contains(&format!("{pushed}\n")) && !ours.contains("own line"), "{core}");
+    let before = desk.tree();
+    desk.memtree(["consolidate"]).success();
+    assert_same(&before, &desk.tree(), "after consolidating again");
+}
+
+#[test]
 fn what_a_person_says_of_themselves_holds_everywhere() {
     let desk = desk_with(7);
     say(&desk, 20, "Fix the door. I prefer small commits with one change each.", "It is fixed.");

@@ -72,6 +72,7 @@ mod sweep; // the whole way of the data, once, twice, and interrupted
 mod sync; // the memory travels by git, and nothing leaves that has to stay
 mod sync_devices; // 2 to 5 devices, and anything in any order
 mod sync_episodes; // readable parts travel where the person wants it
+mod sync_guards; // what does not leave, does not come back, and stops nobody
 mod sync_pages; // two devices change one page
 mod sync_raw; // raw travels where the person themself wants it
 mod team; // other people's memories: found with their names, never as one's own words

@@ -163,6 +163,26 @@ impl Git<'_> {
         Ok(contents)
     }
 
+    /// How long those of some objects are that are files' contents, by their names.
+    pub fn sizes(&self, folder: &Path, names: &[&str]) -> Result<HashMap<String, u64>, String> {
+        let mut sizes = HashMap::new();
+        for names in names.chunks(1 << 14) {
+            let asked = names.join("\n") + "\n";
+            let (code, answer) =
+                self.ask(folder, &["cat-file", "--batch-check", "--buffer"], asked.into_bytes())?;
+            if code != 0 {
+                return Err(super::query::failed(code));
+            }
+            sizes.extend(String::from_utf8_lossy(&answer).lines().filter_map(|line| {
+                let mut words = line.split(' ');
+                let (name, kind) = (words.next()?, words.next()?);
+                let size = words.next()?.parse().ok()?;
+                (kind == "blob").then(|| (name.to_string(), size))
+            }));
+        }
+        Ok(sizes)
+    }
+
     fn changes(
         &self,
         folder: &Path,

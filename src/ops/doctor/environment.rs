@@ -126,21 +126,57 @@ pub fn git(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         [what, means, how],
     )?;
     attributes(doctor, findings)?;
+    push_hook(doctor, findings)?;
     driver(doctor, findings)
 }
 
 /// Whether the memory says how git joins what two devices wrote.
 fn attributes(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
-    if doctor.memory.has_attributes() {
+    let undone = || {
+        let (joined, ends): (Vec<String>, Vec<String>) =
+            doctor.memory.attributes_undone().into_iter().partition(|it| it.starts_with("merge="));
+        (joined.into_iter().next(), ends.into_iter().next())
+    };
+    let (joined, ends) = undone();
+    if let Some(ends) = ends {
+        let what = format!("git checks pages out with other line ends than memtree writes: {ends}");
+        let means =
+            "nothing is lost, but pages of snapshots then differ from what their manifests say";
+        findings.note(what, means, "take `eol=crlf` out of `.gitattributes`, here and above");
+    }
+    if doctor.memory.has_attributes() && joined.is_none() {
         return Ok(());
     }
-    let what = "`.gitattributes` does not say how each kind of page is joined";
+    let named = joined.map(|joined| format!(": {joined}")).unwrap_or_default();
+    let what = format!("`.gitattributes` does not say how each kind of page is joined{named}");
     let means = "git would stop in a conflict, or put sections twice, where two devices wrote into one page";
-    if doctor.fix {
-        doctor.memory.write_attributes()?;
-        findings.fixed(what, means, "written; what you added there stays");
-    } else {
+    if !doctor.fix {
         findings.warning(what, means, "run `memtree doctor --fix`");
+        return Ok(());
+    }
+    doctor.memory.write_attributes()?;
+    match undone().0 {
+        None => findings.fixed(what, means, "written; what you added there stays"),
+        Some(left) => findings.warning(
+            format!("git does not join pages as `.gitattributes` says: {left}"),
+            means,
+            "another file has a later rule: a `.gitattributes` further in, or `.git/info/attributes`; take it out there",
+        ),
+    }
+    Ok(())
+}
+
+/// A hook of ours that looked at what is checked out, whatever was pushed.
+fn push_hook(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
+    if !doctor.memory.has_old_push_hook() {
+        return Ok(());
+    }
+    let what = "the hook `pre-push` is that of an older memtree";
+    let means = "it looks at the branch that is checked out, also where another one is pushed";
+    if doctor.fix && doctor.memory.renew_push_hook(doctor.program)? {
+        findings.fixed(what, means, "written anew");
+    } else {
+        findings.warning(what, means, "`memtree doctor --fix` writes it anew");
     }
     Ok(())
 }

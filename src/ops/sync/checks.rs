@@ -8,10 +8,12 @@ use serde::Serialize;
 use crate::base::files;
 use crate::base::redact::Redactor;
 use crate::base::shell::quoted;
+use crate::base::text;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::ops::git_exposure::KnownSessions;
 
+use super::outgoing::{Outgoing, Place};
 use super::state::SyncState;
 
 /// Something that must not leave this device.
@@ -42,6 +44,17 @@ const WINDOW: usize = 1 << 16;
 const LONGEST_LINE: usize = 4 << 20;
 /// A longer file is no page.
 const LONGEST_FILE: u64 = 64 << 20;
+/// A longer file beside the memory is no code.
+const LONGEST_CODE: u64 = 8 << 20;
+/// Where a secret stands that is in no file.
+const MESSAGE: &str = "the commit's message";
+/// What to do about a link, or another repository.
+pub(super) const NOT_A_FILE: &str = "put the file itself there, or keep it out of the memory: move it, or name it in \
+     `.git/info/exclude`; then sync again";
+
+fn cannot_look(why: String) -> Error {
+    Error::new("cannot look into what was not pushed yet").because(why)
+}
 
 impl Memory {
     /// Stops where a secret, raw or this device's own would leave: in what has changed, and in the
@@ -52,15 +65,40 @@ impl Memory {
         remote: Option<&str>,
     ) -> Result<()> {
         self.refuse_raw(changed)?;
+        self.refuse_odd(&self.odd_files(changed), NOT_A_FILE)?;
         let mut found = self.exposed_files(changed)?;
-        found.extend(self.exposed_commits(remote, None)?);
+        found.extend(self.exposed_commits(&Outgoing::of_head(remote, None))?);
         if found.is_empty() { Ok(()) } else { Err(self.leak(found)) }
     }
 
     /// Does the same for the commits since one that was looked at.
     pub(super) fn refuse_new_leaks(&self, remote: &str, looked: Option<&str>) -> Result<()> {
-        let found = self.exposed_commits(Some(remote), looked)?;
+        let found = self.exposed_commits(&Outgoing::of_head(Some(remote), looked))?;
         if found.is_empty() { Ok(()) } else { Err(self.leak(found)) }
+    }
+
+    /// Does so for what git is about to push, as it says to its hook.
+    pub(super) fn refuse_pushed_leaks(&self, remote: &str, said: &str) -> Result<()> {
+        let found = self.exposed_commits(&self.known_here(Outgoing::of_hook(remote, said)))?;
+        if found.is_empty() { Ok(()) } else { Err(self.leak(found)) }
+    }
+
+    /// What of the files that have changed is a link, or another repository.
+    pub(super) fn odd_files<'p>(
+        &self,
+        changed: impl IntoIterator<Item = &'p String>,
+    ) -> Vec<(String, &'static str)> {
+        let odd = |path: &String| {
+            let name = path.trim_end_matches('/');
+            let metadata = files::symlink_metadata(self.root().join(name)).ok()?;
+            let kind = match (metadata.file_type().is_symlink(), metadata.is_dir()) {
+                (true, _) => "a link",
+                (_, true) => "a repository of its own",
+                _ => return None,
+            };
+            Some((name.to_string(), kind))
+        };
+        changed.into_iter().filter_map(odd).collect()
     }
 
     /// Stops where git has raw. What was looked at by the last sync is not looked at again.
@@ -153,68 +191,103 @@ impl Memory {
         Ok(names)
     }
 
-    /// What stands in commits that the remote does not have.
-    fn exposed_commits(&self, remote: Option<&str>, looked: Option<&str>) -> Result<Vec<Exposed>> {
-        let (git, root) = (self.git(), self.root());
-        let cannot =
-            |why: String| Error::new("cannot look into what was not pushed yet").because(why);
-        if git.commit(root, "HEAD").is_none() {
+    /// What stands in commits that the remote does not have, and what they say.
+    fn exposed_commits(&self, outgoing: &Outgoing) -> Result<Vec<Exposed>> {
+        if outgoing.tips.is_empty() || self.git().commit(self.root(), &outgoing.tips[0]).is_none() {
             return Ok(Vec::new());
         }
-        let versions = self.unpushed(remote, looked).map_err(cannot)?;
+        let odd = self.outgoing_odd(outgoing).map_err(cannot_look)?;
+        self.refuse_odd(&odd, &self.anew(None))?;
+        let versions = self.outgoing_versions(outgoing, Place::Memory).map_err(cannot_look)?;
         let mut known = KnownSessions::default();
+        let mut raw = versions.clone();
+        raw.retain(|_, path| self.stays_here(path, &mut known));
+        let raw = self.paths_of_files(&raw)?;
+        let is_looked = |path: &String| !self.is_sent_raw(path, &mut known);
+        let mut found = self.exposed_versions(outgoing, &versions, is_looked)?;
+        if !raw.is_empty() {
+            return Err(self.raw_in_commits(&raw, None));
+        }
+        found.extend(self.exposed_messages(outgoing)?);
+        Ok(found)
+    }
+
+    /// The paths of those versions that are files'; folders are versions, too.
+    fn paths_of_files(&self, versions: &BTreeMap<String, String>) -> Result<Vec<String>> {
+        let names: Vec<&str> = versions.keys().map(String::as_str).collect();
+        let sizes = self.git().sizes(self.root(), &names).map_err(cannot_look)?;
+        let files = versions.iter().filter(|(name, _)| sizes.contains_key(*name));
+        let paths: BTreeSet<&String> = files.map(|(_, path)| path).collect();
+        Ok(paths.into_iter().cloned().collect())
+    }
+
+    /// The secrets in versions of files, each with a commit that has it.
+    fn exposed_versions(
+        &self,
+        outgoing: &Outgoing,
+        versions: &BTreeMap<String, String>,
+        mut is_looked: impl FnMut(&String) -> bool,
+    ) -> Result<Vec<Exposed>> {
         let names: Vec<&str> = versions
             .iter()
-            .filter(|(_, path)| !self.is_sent_raw(path, &mut known))
+            .filter(|(_, path)| is_looked(path))
             .map(|(name, _)| name.as_str())
             .collect();
         let redactor = self.redactor()?;
         let mut found = Vec::new();
-        let mut raw = BTreeSet::new();
-        for names in names.chunks(64) {
-            let contents = git.contents(root, names).map_err(cannot)?;
-            for name in names {
-                let path = &versions[*name];
-                // Folders are objects, too, and have no content here.
-                let Some(content) = contents.get(*name) else { continue };
-                if self.stays_here(path, &mut known) {
-                    raw.insert(path.clone());
-                }
-                look(redactor, path, content, Some(name), &mut found);
+        self.each_content(&names, LONGEST_FILE / 2, |name, content| {
+            let path = &versions[name];
+            match content {
+                Some(content) => look(redactor, path, content, Some(name), &mut found),
+                None => found.push(too_long(path, Some(name.to_string()))),
             }
-        }
-        if !raw.is_empty() {
-            return Err(self.raw_in_commits(&raw.into_iter().collect::<Vec<_>>(), remote));
-        }
+        })
+        .map_err(cannot_look)?;
         for exposed in &mut found {
             let name = exposed.commit.take().unwrap_or_default();
-            let asked = ["log", "-1", "--format=%h", "--find-object", &name, "HEAD", "--"];
-            exposed.commit = git.answer(root, &asked).ok().map(|commit| commit.trim().to_string());
+            let asked = ["log", "-1", "--format=%h", "--find-object", &name];
+            let tips: Vec<&str> = outgoing.tips.iter().map(String::as_str).collect();
+            let asked = [&asked[..], &tips, &["--"]].concat();
+            let commit = self.git().answer(self.root(), &asked).ok();
+            exposed.commit = commit.map(|commit| commit.trim().to_string());
         }
         Ok(found)
     }
 
-    /// Every version of a file of the memory that a push would send, with its path in the memory.
-    fn unpushed(
-        &self,
-        remote: Option<&str>,
-        looked: Option<&str>,
-    ) -> Result<BTreeMap<String, String>, String> {
-        let (git, root) = (self.git(), self.root());
-        let prefix = git.answer(root, &["rev-parse", "--show-prefix"])?;
-        let prefix = prefix.trim_end_matches('\n');
-        let known = remote.map(|remote| format!("--remotes={remote}"));
-        // Without the whole history a branch that was merged and had come to nothing is left out.
-        let mut asked = vec!["rev-list", "--objects", "--full-history", "HEAD", "--not"];
-        asked.extend(known.as_deref().into_iter().chain(looked));
-        asked.extend(["--", "."]);
-        let answer = git.answer(root, &asked)?;
-        let version = |line: &str| {
-            let (name, path) = line.split_once(' ')?;
-            let path = path.strip_prefix(prefix).filter(|path| !path.is_empty())?;
-            Some((name.to_string(), path.to_string()))
-        };
-        Ok(answer.lines().filter_map(version).collect())
+    /// The secrets in what commits say.
+    fn exposed_messages(&self, outgoing: &Outgoing) -> Result<Vec<Exposed>> {
+        let mut found = Vec::new();
+        for (commit, message) in self.outgoing_messages(outgoing).map_err(cannot_look)? {
+            let at = found.len();
+            look(self.redactor()?, MESSAGE, message.as_bytes(), None, &mut found);
+            found[at..].iter_mut().for_each(|one| one.commit = Some(commit.clone()));
+        }
+        Ok(found)
+    }
+
+    /// Names the commits beside the memory that a push would send with it, in a bigger repository;
+    /// stops where one of them holds a secret.
+    pub(super) fn refuse_leaks_beside(&self, remote: &str) -> Result<Vec<String>> {
+        let outgoing = Outgoing::of_head(Some(remote), None);
+        if self.git().commit(self.root(), "HEAD").is_none() {
+            return Ok(Vec::new());
+        }
+        let commits = self.outgoing_beside(&outgoing).map_err(cannot_look)?;
+        if commits.is_empty() {
+            return Ok(commits);
+        }
+        let versions = self.outgoing_versions(&outgoing, Place::Beside).map_err(cannot_look)?;
+        let names: Vec<&str> = versions.keys().map(String::as_str).collect();
+        let (redactor, mut found) = (self.redactor()?, Vec::new());
+        self.each_content(&names, LONGEST_CODE, |name, content| {
+            // What is no text is no place where somebody writes a key.
+            let text = content.filter(|content| !content[..content.len().min(8000)].contains(&0));
+            if let Some(text) = text {
+                look(redactor, &versions[name], text, None, &mut found);
+            }
+        })
+        .map_err(cannot_look)?;
+        if found.is_empty() { Ok(commits) } else { Err(leak_beside(found, &commits)) }
     }
 
     fn raw_in_commits(&self, raw: &[String], remote: Option<&str>) -> Error {
@@ -278,6 +351,27 @@ impl Memory {
     }
 }
 
+/// What is said where commits of the person's own, beside the memory, hold secrets.
+fn leak_beside(mut found: Vec<Exposed>, commits: &[String]) -> Error {
+    found.sort();
+    found.dedup();
+    let mut error = Error::new(format!(
+        "nothing was pushed: {} of yours outside of the memory, which would go with it, {} a secret",
+        text::counted(commits.len(), "commit"),
+        if commits.len() == 1 { "holds" } else { "hold" },
+    ));
+    for one in found.iter().take(MOST_NAMED) {
+        error = error.because(one.shown());
+    }
+    for commit in commits.iter().take(MOST_NAMED) {
+        error = error.because(format!("commit {commit}"));
+    }
+    error.hint(
+        "the memory is committed. Take the secret out of your commits; or, where it may leave, `git push` them \
+         yourself, and sync again",
+    )
+}
+
 fn too_long(path: &str, commit: Option<String>) -> Exposed {
     let rule = "too long to be looked through for secrets".to_string();
     Exposed { path: path.to_string(), line: 0, rule, commit }
@@ -297,6 +391,8 @@ fn look(
         commit: version.map(str::to_string),
     };
     found.extend(redactor.find(path).first().map(|(.., rule)| exposed(0, rule)));
+    let decoded = from_utf16(bytes);
+    let bytes = decoded.as_deref().map_or(bytes, str::as_bytes);
     for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
         let line = String::from_utf8_lossy(&line[..line.len().min(LONGEST_LINE)]);
         let secrets = redactor.find(&line);
@@ -315,6 +411,20 @@ fn look(
         first +=
             window[..window.len().min(WINDOW / 2)].iter().filter(|byte| **byte == b'\n').count();
     }
+}
+
+/// The text of a file that an editor wrote in UTF-16: its first two bytes say so.
+fn from_utf16(bytes: &[u8]) -> Option<String> {
+    let is_little = match bytes {
+        [0xff, 0xfe, ..] => true,
+        [0xfe, 0xff, ..] => false,
+        _ => return None,
+    };
+    let units = bytes[2..].chunks_exact(2).map(|pair| match is_little {
+        true => u16::from_le_bytes([pair[0], pair[1]]),
+        false => u16::from_be_bytes([pair[0], pair[1]]),
+    });
+    Some(char::decode_utf16(units).map(|it| it.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
 }
 
 /// Stretches of a text, each of which begins in the middle of the one before it.

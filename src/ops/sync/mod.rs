@@ -11,6 +11,7 @@ mod episodes;
 mod hook;
 mod merge_file;
 mod merges;
+mod outgoing;
 mod raw;
 mod rebuild;
 mod register;
@@ -106,6 +107,10 @@ pub struct SyncReport {
     pub committed: Vec<String>,
     /// The message that they were committed with.
     pub message: Option<String>,
+    /// The person's own commits, outside of the memory, that went with it or would: the short name
+    /// and the subject of each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
     /// How many files came from the remote.
     pub received: usize,
     /// The pages that two devices had changed.
@@ -150,6 +155,10 @@ impl Memory {
             self.refuse_tracked()?;
             let changed = self.changed_files()?;
             self.refuse_leaks(&changed, sync.remote_name())?;
+            sync.refuse_message()?;
+            if let Some(remote) = sync.remote_name() {
+                report.beside = self.refuse_leaks_beside(remote)?;
+            }
             report.committed = changed.into_iter().collect();
             report.raw = self.raw_among(&report.committed);
             report.message = sync.message(&report.committed);
@@ -159,6 +168,7 @@ impl Memory {
         let _lock = crate::base::files::lock_exclusive(&self.layout().sync_lock())
             .context(|| self.store().cannot_write())?;
         self.register_merge_driver(&request.program)?;
+        self.renew_push_hook(&request.program)?;
         // Whatever a pulled `.gitignore` says, raw and this device's own stay here.
         guards::guard_own(self.layout())
             .and_then(|()| guards::write_once(self.store()))
@@ -204,6 +214,14 @@ impl Memory {
         self.refuse_tracked()?;
         self.refuse_leaks(&self.changed_files()?, remote.as_ref().map(|one| one.name.as_str()))
     }
+
+    /// Looks through what git is about to push to a remote, as git says it to its hook `pre-push`.
+    pub fn check_push(&self, remote: &str, said: &str) -> Result<()> {
+        let Some(repository) = self.repository() else { return Ok(()) };
+        let known = self.remote(&repository, Some(remote)).ok().flatten();
+        self.refuse_new_place(known.as_ref())?;
+        self.refuse_pushed_leaks(remote, said)
+    }
 }
 
 /// A sync under way.
@@ -244,12 +262,22 @@ impl Sync<'_> {
 
     /// Stages the memory, and the episodes that travel; returns what is staged of it.
     fn stage(&self, what: &str) -> Result<Vec<String>> {
-        self.git(what, &["add", "--all", "--", "."])?;
+        self.add_all(what)?;
         let mut staged = self.staged(what)?;
         let state = SyncState::file(self.memory.layout()).load();
         let known = if self.memory.sends_raw() { state.has_raw } else { state.has_episodes };
-        let changed: Vec<SessionId> =
+        let mut changed: BTreeSet<SessionId> =
             staged.iter().filter_map(|path| Layout::session_of_digest(path)).collect();
+        // Somebody may have committed by hand since.
+        let (git, root) = (self.memory.git(), self.memory.root());
+        let synced = state.synced.and_then(|synced| git.commit(root, &synced));
+        let known = known && synced.is_some();
+        if let (Some(synced), Some(head)) = (synced, self.repository.head()) {
+            let committed = git.changed_paths(root, &synced, &head);
+            let committed = committed.map_err(|why| Error::new(what).because(why))?;
+            changed.extend(committed.iter().filter_map(|path| Layout::session_of_digest(path)));
+        }
+        let changed: Vec<SessionId> = changed.into_iter().collect();
         let episodes = self.memory.new_episodes(known.then_some(changed.as_slice()))?;
         let paths: Vec<String> = episodes.iter().map(|path| format!(":(literal){path}")).collect();
         for paths in paths.chunks(PATHS_AT_ONCE) {
@@ -259,6 +287,41 @@ impl Sync<'_> {
         }
         staged.extend(episodes);
         Ok(staged)
+    }
+
+    /// Stages the memory; what is no file of its own is taken out again, and stops it.
+    fn add_all(&self, what: &str) -> Result<()> {
+        self.git(what, &["add", "--all", "--", "."])?;
+        let listed = match self.repository.head() {
+            Some(_) => {
+                let asked = ["diff", "--cached", "--raw", "-z", "--relative", "--no-renames"];
+                self.git(what, &[&asked[..], &["--", "."]].concat())?
+            }
+            None => {
+                // As git lists changes, so that both are read alike.
+                let listed = self.git(what, &["ls-files", "--stage", "-z", "--", "."])?;
+                let fields = listed.split('\0').filter_map(|line| line.split_once('\t'));
+                fields.map(|(about, path)| format!(":000000 {about}\0{path}\0")).collect()
+            }
+        };
+        let odd = outgoing::odd_among(&listed);
+        if odd.is_empty() {
+            return Ok(());
+        }
+        for path in odd.iter().map(|(path, _)| format!(":(literal){path}")) {
+            match self.repository.head() {
+                Some(_) => self.git(what, &["reset", "--quiet", "HEAD", "--", &path])?,
+                None => self.git(what, &["rm", "--quiet", "-r", "--cached", "--", &path])?,
+            };
+        }
+        self.memory.refuse_odd(&odd, checks::NOT_A_FILE)
+    }
+
+    /// Stops where the message that the person chose holds a secret.
+    fn refuse_message(&self) -> Result<()> {
+        let message = self.request.message.as_deref().unwrap_or_default();
+        let found = self.memory.exposed_text("--message", message.as_bytes())?;
+        if found.is_empty() { Ok(()) } else { Err(self.memory.leak(found)) }
     }
 
     /// What is staged of the memory, by its paths in it.
@@ -279,6 +342,7 @@ impl Sync<'_> {
     /// Commits the memory, and nothing beside it, once what would leave was looked through.
     fn commit(&self, report: &mut SyncReport) -> Result<()> {
         let _lock = self.memory.store().lock()?;
+        self.refuse_message()?;
         self.memory.refuse_tracked()?;
         self.settle(report)?;
         let staged = self.stage(CANNOT_COMMIT)?;
@@ -305,7 +369,7 @@ impl Sync<'_> {
 
     /// Commits what has come since, while the lock is held.
     fn commit_locked(&self, report: &mut SyncReport) -> Result<()> {
-        self.git(CANNOT_COMMIT, &["add", "--all", "--", "."])?;
+        self.add_all(CANNOT_COMMIT)?;
         self.commit_staged(self.staged(CANNOT_COMMIT)?, report)
     }
 
@@ -374,6 +438,7 @@ impl Sync<'_> {
             if self.is_there(remote) {
                 return self.note(remote);
             }
+            report.beside = self.memory.refuse_leaks_beside(&remote.name)?;
             if let Some(ended) = self.push_raw(remote)? {
                 report.offline = Some(ended.complaint());
                 return Ok(());

@@ -25,10 +25,10 @@ impl Sync<'_> {
             // Nothing was ever committed here.
             return Ok(());
         };
+        self.refuse_rewritten(remote, [&ours, &theirs])?;
         if git.is_ancestor(root, &theirs, &ours) {
             return Ok(());
         }
-        self.refuse_rewritten(remote, &theirs)?;
         self.refuse_planted(remote, [&ours, &theirs])?;
         (self.request.progress)("merging");
         let _lock = self.memory.store().lock()?;
@@ -100,7 +100,7 @@ impl Sync<'_> {
 
     /// Stages the memory and ends a merge, unless something outside of the memory is in conflict.
     pub(super) fn end_merge(&self) -> Result<()> {
-        self.git(CANNOT_MERGE, &["add", "--all", "--", "."])?;
+        self.add_all(CANNOT_MERGE)?;
         let unmerged = self.git(CANNOT_MERGE, &["diff", "--name-only", "-z", "--diff-filter=U"])?;
         if let Some(path) = unmerged.split('\0').find(|path| !path.is_empty()) {
             return Err(Error::new(CANNOT_MERGE)
@@ -154,8 +154,8 @@ impl Sync<'_> {
     }
 
     /// Stops where what was seen at the remote is there no more: whoever took it away may have had
-    /// a reason, and a merge would bring it back.
-    fn refuse_rewritten(&self, remote: &Remote, theirs: &str) -> Result<()> {
+    /// a reason, and a merge or a push would bring it back.
+    fn refuse_rewritten(&self, remote: &Remote, [ours, theirs]: [&str; 2]) -> Result<()> {
         let (git, root) = (self.memory.git(), self.memory.root());
         let state = SyncState::file(self.memory.layout()).load();
         let seen = state.seen.get(&remote.tracking());
@@ -163,12 +163,27 @@ impl Sync<'_> {
         if git.is_ancestor(root, &seen, theirs) {
             return Ok(());
         }
+        // Nothing of what was taken away is here: the person took it away, or follows those who did.
+        let kept = git.merge_base(root, [&seen, ours]).map_err(cannot_ask)?;
+        if kept.is_none_or(|kept| git.is_ancestor(root, &kept, theirs)) {
+            return Ok(());
+        }
+        let was_set_back = git.is_ancestor(root, theirs, &seen);
+        // What came in its place was merged here, and that was the person's decision.
+        if !was_set_back && git.is_ancestor(root, theirs, ours) {
+            return Ok(());
+        }
         let (name, there) = (&remote.name, &remote.there);
+        let bring_back = match was_set_back {
+            true if remote.branch == *there => format!("git push {name} {there}"),
+            true => format!("git push {name} {}:{there}", remote.branch),
+            false => format!("git merge {name}/{there}"),
+        };
         Err(Error::new(format!("`{name}` was rewritten: commits that were there are gone"))
             .because("somebody force-pushed, maybe to take something out; a merge would bring it back")
             .hint(format!(
                 "to keep theirs and put yours on top: `git rebase --onto {name}/{there} {}`; to bring it all \
-                 back: `git merge {name}/{there}`; then sync again",
+                 back: `{bring_back}`; then sync again",
                 &seen[..10]
             )))
     }

@@ -45,6 +45,11 @@ impl OtherVersion {
         OtherVersion::of_part(&format!("{}\n{}", heading.trim_end(), lines.join("\n")))
     }
 
+    /// The line of a landmark, by its name.
+    pub fn of_landmark(id: &str, line: &str) -> OtherVersion {
+        OtherVersion::new(&format!("^{id}"), line)
+    }
+
     fn new(of: &str, text: &str) -> OtherVersion {
         let text = text.replace('\r', "").trim().to_string();
         let of = of.replace(['“', '”'], "'");
@@ -100,6 +105,15 @@ impl OtherVersion {
     /// A page with this version in the place of the one that stands there.
     pub fn taken(&self, page: &str) -> String {
         let heading = self.text.lines().next().unwrap_or_default();
+        if self.of.starts_with('^') {
+            let mark = format!(" {}", self.of);
+            let is_it = |line: &str| line.starts_with("- **") && line.contains(&mark);
+            let taken = page.split_inclusive('\n').map(|line| match is_it(line) {
+                true => format!("{}\n", self.text),
+                false => line.to_string(),
+            });
+            return taken.collect();
+        }
         if !heading.starts_with('#') {
             let mut document = Document::parse(page);
             let raw = self.text.strip_prefix(&format!("{}:", self.of)).unwrap_or_default();

@@ -84,12 +84,8 @@ struct Parts<'l> {
 }
 
 fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
-    let line = line.trim_end();
-    let (line, pinned) = match line.strip_suffix(PIN) {
-        Some(line) => (line.trim_end(), true),
-        None => (line, false),
-    };
-    let (line, id) = line.rsplit_once(" ^")?;
+    let (line, id, behind) = with_id(line)?;
+    let pinned = behind.trim_start().starts_with(PIN);
     let (kind, rest) = line.trim_start().strip_prefix("- **")?.split_once("** ")?;
     let mut fields = rest.split(" | ");
     let text = plain(fields.next()?);
@@ -101,7 +97,7 @@ fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
         None => (state, false),
     };
     let landmark = Landmark {
-        id: id.parse().ok()?,
+        id,
         kind: kind.parse().ok()?,
         domain: domain.parse::<Domain>().ok()?,
         state: state.parse().ok()?,
@@ -114,6 +110,28 @@ fn parts<'l>(line: &'l str, project: Option<&str>) -> Option<Parts<'l>> {
         reviewed,
     };
     Some(Parts { landmark, rest: fields.collect() })
+}
+
+/// A line up to the name of its landmark, that name, and what stands behind it.
+fn with_id(line: &str) -> Option<(&str, LandmarkId, &str)> {
+    static NAMED: StaticRegex = StaticRegex::new(r" \^(lm-[0-9a-f]{10})(?:\s|$)");
+    let found = NAMED.captures_iter(line).last()?;
+    let (whole, id) = (found.get(0)?, found.get(1)?);
+    Some((&line[..whole.start()], id.as_str().parse().ok()?, &line[id.end()..]))
+}
+
+/// What a person wrote behind a landmark's line, and what that says.
+pub fn words_behind(line: &str) -> Option<(String, String)> {
+    let (.., behind) = with_id(line)?;
+    let behind = behind.trim();
+    let words = behind.strip_prefix(PIN).unwrap_or(behind).trim();
+    let text = parts(line, None)?.landmark.text;
+    (!words.is_empty()).then(|| (text, words.to_string()))
+}
+
+/// Whether a line is a landmark's, on whichever page.
+pub fn is_landmark(line: &str) -> bool {
+    parts(line, None).is_some()
 }
 
 /// Reads a landmark of a core, superseded or not.

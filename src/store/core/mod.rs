@@ -6,6 +6,7 @@
 
 pub mod lines;
 pub mod memory;
+mod own;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +23,7 @@ use crate::model::core::{
 };
 use crate::model::digest::Outcome;
 use crate::model::ids::{CoreId, SessionId, SphereId};
-use crate::store::authored::{self, Regions};
+use crate::store::authored::{self, OtherVersion, Regions};
 use crate::store::layout;
 
 /// The schemas that we write.
@@ -108,7 +109,7 @@ pub fn core_text(core: &Core, made_by: &str, existing: &str) -> String {
             (old.landmark.project.as_deref(), lines::superseded_line(old))
         });
     }
-    text.push_str(&notes_of(existing));
+    text.push_str(&own::with_lines(notes_of(existing), &own::own_lines(existing)));
     with_own_keys(text, existing)
 }
 
@@ -224,7 +225,8 @@ fn with_own_keys(text: String, existing: &str) -> String {
 pub fn is_ours(text: &str) -> bool {
     let document = Document::parse(text);
     let notes = notes_of(text);
-    document.keys().all(|key| OUR_KEYS.contains(&key))
+    own::own_lines(text).is_empty()
+        && document.keys().all(|key| OUR_KEYS.contains(&key))
         && notes.trim_start().strip_prefix(NOTES).is_some_and(|own| own.trim().is_empty())
 }
 
@@ -360,7 +362,7 @@ pub fn sphere_text(sphere: &Sphere, made_by: &str, existing: &str) -> String {
             (old.landmark.project.as_deref(), lines::replaced_line(old, by))
         });
     }
-    text.push_str(&notes_of(existing));
+    text.push_str(&own::with_lines(notes_of(existing), &own::own_lines(existing)));
     with_own_keys(text, existing)
 }
 
@@ -410,18 +412,27 @@ fn joined_page(
     };
     let (before, in_new, in_old) = (base.map(&by_id), by_id(new), by_id(old));
     let is_decided = |line: &str| landmark(line).is_some_and(|one| one.pinned || one.reviewed);
+    let words = |line: &str| landmark(line).map(|one| one.text);
     let mut text = String::with_capacity(new.len());
-    for line in new.split_inclusive('\n') {
-        let there = landmark(line.trim_end()).and_then(|one| Some((in_old.get(&one.id)?, one)));
-        let theirs = there.filter(|((_, theirs), one)| {
-            let was = before.as_ref().and_then(|before| before.get(&one.id));
-            let is_same = was.is_some_and(|(_, was)| was == line.trim_end());
-            theirs != line.trim_end()
-                && (is_same || (is_decided(theirs) && !is_decided(line.trim_end())))
-        });
-        match theirs {
-            Some(((_, theirs), _)) => text.push_str(&format!("{theirs}\n")),
-            None => text.push_str(line),
+    let mut others = Vec::new();
+    for ended in new.split_inclusive('\n') {
+        let line = ended.trim_end();
+        let there = landmark(line).and_then(|one| Some((in_old.get(&one.id)?, one.id)));
+        let Some(((_, theirs), id)) = there.filter(|((_, theirs), _)| theirs != line) else {
+            text.push_str(ended);
+            continue;
+        };
+        let was = before.as_ref().and_then(|before| before.get(&id)).map(|(_, was)| was.as_str());
+        let takes_theirs = was == Some(line) || (is_decided(theirs) && !is_decided(line));
+        let left = if takes_theirs { line } else { theirs };
+        match takes_theirs {
+            true => text.push_str(&format!("{theirs}\n")),
+            false => text.push_str(ended),
+        }
+        // Both were put into other words: the ones that do not stand here are kept beside them.
+        let (here, there, was) = (words(line), words(theirs), was.and_then(words));
+        if here != there && here != was && there != was {
+            others.push(OtherVersion::of_landmark(&id.to_string(), left));
         }
     }
     let missing: String = in_old
@@ -431,9 +442,14 @@ fn joined_page(
         .collect();
     let notes = [base.unwrap_or_default(), one, other].map(notes_of);
     let joined = authored::join_text(base.map(|_| notes[0].as_str()), [&notes[1], &notes[2]]);
+    // Own lines of the newer page stand where they are; those of the other would be gone.
+    let [was, here] = [base.unwrap_or_default(), new].map(own::own_lines);
+    let mut own = own::own_lines(old);
+    own.retain(|line| !was.contains(line) && !here.contains(line));
+    let joined = own::with_lines(joined, &own);
     let end = text.rfind(&notes_of(&text)).unwrap_or(text.len());
     let text = format!("{}{missing}\n{}", &text[..end], joined.trim_start_matches('\n'));
-    with_joined_keys(text, base, [new, old])
+    OtherVersion::add_all(&with_joined_keys(text, base, [new, old]), &others)
 }
 
 /// A page with the keys that people added on either side.

@@ -46,6 +46,32 @@ fn a_day_is_in_the_order_of_its_times() {
 }
 
 #[test]
+fn a_landmark_that_two_people_put_in_other_words_keeps_both() {
+    let page = |text: &str, own: &str| {
+        format!(
+            "---\nschema: memtree/core/1\ncore_id: a_SP1C1\nlandmarks: 1\n---\n# Core a_SP1C1\n\n## Landmarks\n{own}\n\
+             ### demo\n- **belief** {text} | confirmed 0.86, knowledge | [SES1_a_SP1C1#EP_001](x) user \
+             ^lm-0123456789\n\n## Notes\n"
+        )
+    };
+    let base = page("Never push to main", "");
+    let [one, other] = [page("Ask before a push", ""), page("Push after noon", "- mine\n")];
+    let joined = both_ways(PageKind::Core, Some(&base), &one, &other);
+    assert!(joined.contains("Ask before a push") && joined.contains("Push after noon"), "{joined}");
+    assert!(joined.contains("\n- mine\n"), "{joined}");
+    let others = authored::OtherVersion::all(&joined);
+    assert_eq!(others.len(), 1, "{joined}");
+    // A yes takes it in the place of the one that stands there.
+    let taken = others[0].taken(&joined);
+    assert!(taken.contains(&format!("\n{}\n", others[0].text)), "{taken}");
+    // Where one alone did, there is nothing to decide; nor where only numbers differ.
+    for (one, other) in [(&one, &base), (&base, &other)] {
+        let joined = both_ways(PageKind::Core, Some(&base), one, other);
+        assert!(authored::OtherVersion::all(&joined).is_empty(), "{joined}");
+    }
+}
+
+#[test]
 fn settings_stay_readable_and_say_what_the_other_had() {
     let base = "format = 2\n#timezone = \"UTC\"\n";
     let one = "format = 2\ntimezone = \"Asia/Tokyo\"\n";
