@@ -130,8 +130,6 @@ pub struct About {
     pub project: Option<String>,
     pub status: Option<Outcome>,
     pub tags: Vec<String>,
-    /// What its digest says came of it, was decided and was learnt.
-    pub kept: Vec<String>,
 }
 
 /// A day that a page rests on, with the sessions of it.

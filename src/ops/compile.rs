@@ -370,15 +370,9 @@ impl<'s> Sessions<'s> {
                 None => Some(Vec::new()),
             };
             if let Some(Digest { content, .. }) = digest {
-                let claims = content.stated.into_iter().map(|claim| claim.text);
-                let about = About {
-                    title: content.title,
-                    project: content.project,
-                    status: Some(content.status),
-                    tags: content.tags,
-                    kept: claims.chain(content.key_outcomes).collect(),
-                };
-                self.about.insert(id.clone(), about);
+                let (title, project, status) =
+                    (content.title, content.project, Some(content.status));
+                self.about.insert(id.clone(), About { title, project, status, tags: content.tags });
             }
             self.prompts.insert(id.clone(), prompts);
         }

@@ -944,7 +944,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_of_the_day_is_told_as_the_digest_tells_it() {
+    fn a_commit_of_the_day_is_shown_as_the_digest_has_it() {
         let lines = "- [09:00:00] [user] (S1) Please write the page about locks
              - [09:02:30] [tool_event] (S1) committed 1f3c9e2 docs: locks ok=true";
         let outcome = "The page about locks is there (1f3c9e2 on main) (EP_002)";

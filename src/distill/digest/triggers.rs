@@ -588,8 +588,8 @@ mod tests {
         let outcome = ["The log of the harbour takes its lock first (EP_001)".to_string()];
         let said = Said::of(&[], &outcome, &[]);
         assert_eq!(sentences(part(), &said), ["Boats of the pilot wait at the quay."]);
-        let told = "I've painted every boat of the pilot in blue.";
-        let part = vec![replied(1, "lock the harbour log", told)];
+        let reply = "I've painted every boat of the pilot in blue.";
+        let part = vec![replied(1, "lock the harbour log", reply)];
         assert_eq!(sentences(part, &Said::default()), ["Painted every boat of the pilot in blue."]);
     }
 

@@ -37,7 +37,7 @@ fn concept(
     sessions: &BTreeMap<SessionId, About>,
 ) -> Concept {
     let title = title(topic);
-    let ranked = ranked(transcript, topic, sessions);
+    let ranked = ranked(transcript, topic);
     let core: Vec<usize> =
         ranked.iter().copied().take(if ranked.len() >= 7 { CORE_QUOTES } else { 1 }).collect();
     // Where little was transcript, the best of it is a key point too.
@@ -90,35 +90,14 @@ pub fn quote(sentence: &Sentence) -> Quote {
     Quote { text: sentence.text.clone(), origin: sentence.origin, place: sentence.place.clone() }
 }
 
-/// How much more a sentence is worth that the digest of its session kept.
-const KEPT: f32 = 0.6;
-
 /// The sentences on a topic that are worth quoting, the best first, none of which only
-/// repeats another. What a digest kept of its session comes before what was only said.
-fn ranked(
-    transcript: &Transcript,
-    topic: &Topic,
-    sessions: &BTreeMap<SessionId, About>,
-) -> Vec<usize> {
-    let mut kept: HashMap<&SessionId, Vec<HashSet<String>>> = HashMap::new();
-    let mut is_kept = |at: usize| {
-        let Some(session) = transcript[at].place.session.as_ref() else { return false };
-        let lines = kept.entry(session).or_insert_with(|| {
-            let lines = sessions.get(session).map(|about| about.kept.as_slice());
-            let stems = |line: &String| words::stems(line, |word| word.whole);
-            lines.unwrap_or_default().iter().map(stems).collect()
-        });
-        let said = words::stems(&transcript[at].text, |word| word.whole);
-        lines.iter().any(|line| alike(&said, line))
-    };
+/// repeats another.
+fn ranked(transcript: &Transcript, topic: &Topic) -> Vec<usize> {
     let mut scored: Vec<(f32, usize)> = topic
         .sentences
         .iter()
         .filter(|at| transcript[**at].worth > 0.0)
-        .map(|at| {
-            let kept = if is_kept(*at) { KEPT } else { 0.0 };
-            (transcript[*at].worth + defines(&transcript[*at].text, topic) + kept, *at)
-        })
+        .map(|at| (transcript[*at].worth + defines(&transcript[*at].text, topic), *at))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     // What follows a sentence that names the topic says more of it, but ranks below all that name
@@ -344,49 +323,4 @@ fn actions(actions: &[Action]) -> Vec<String> {
         }
     }
     lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::digest::Origin;
-    use crate::model::knowledge::{Kind, PageName};
-
-    #[test]
-    fn what_a_digest_kept_comes_before_what_was_only_said() {
-        let session: SessionId = "SES1_desk_SP1C1".parse().unwrap();
-        let said = |text: &str| Sentence {
-            text: text.into(),
-            origin: Origin::Assistant,
-            place: QuoteSource {
-                day: chrono::NaiveDate::MIN,
-                session: Some(session.clone()),
-                episode: None,
-            },
-            exchange: 0,
-            worth: 0.6,
-            stressed: vec![],
-            goes_on: false,
-        };
-        let kept = "Two writers of a harbour never share the lantern of its quay.";
-        let sentences =
-            vec![said("A pilot paints the lantern in the blue of the town."), said(kept)];
-        let transcript = Transcript { sentences, exchanges: Vec::new() };
-        let topic = Topic {
-            name: PageName::new(Kind::Concept, "lantern"),
-            class: Class::Symbol,
-            forms: vec!["lantern".into()],
-            sentences: vec![0, 1],
-        };
-        let about = |kept: &[&str]| About {
-            kept: kept.iter().map(|line| line.to_string()).collect(),
-            ..About::default()
-        };
-        let order = |kept: &[&str]| {
-            let sessions = BTreeMap::from([(session.clone(), about(kept))]);
-            ranked(&transcript, &topic, &sessions)
-        };
-        assert_eq!(order(&[]), [0, 1]);
-        assert_eq!(order(&[kept]), [1, 0]);
-    }
 }

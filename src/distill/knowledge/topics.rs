@@ -214,11 +214,6 @@ fn best_of_projects(
         if 3 * home.1 < 2 * of.len() {
             continue;
         }
-        // Where there are sessions enough, what only one of them spoke of is that session's own.
-        let sessions_there = places.get(&home.0).copied().unwrap_or_default();
-        if of.len() < 2 && sessions_there >= SESSIONS_FOR_A_PAGE {
-            continue;
-        }
         // A single name (`UTC`, `Postgres`) is known elsewhere; what stands together is this
         // project's own.
         let own = if term.class() == Class::Name && !key.contains('-') { 0.25 } else { 1.0 };
