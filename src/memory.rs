@@ -318,6 +318,8 @@ fn accepted_file(layout: &Layout) -> StateFile<Accepted> {
 struct SettingsFiles<'e> {
     memory: Option<String>,
     memory_path: PathBuf,
+    /// Why the memory's file could not be read.
+    unread: Option<String>,
     user: Option<String>,
     user_path: PathBuf,
     environment: &'e Environment,
@@ -341,8 +343,14 @@ impl<'e> SettingsFiles<'e> {
                 .hint("check the path after `--config`"));
         }
         let (memory_path, user_path) = (layout.settings(), environment.settings_path());
+        // Whoever may push can put anything there; what was accepted stays in force.
+        let (memory, unread) = match read(&memory_path) {
+            Ok(memory) => (memory, None),
+            Err(err) => (Some(String::new()), Some(err.causes().join(": "))),
+        };
         Ok(SettingsFiles {
-            memory: read(&memory_path)?,
+            memory,
+            unread,
             user: read(&user_path)?,
             memory_path,
             user_path,
@@ -366,6 +374,7 @@ impl<'e> SettingsFiles<'e> {
     fn load(&self, accepted: &Accepted, is_known: bool) -> Result<Loaded> {
         Settings::load(&Layers {
             memory: self.memory.as_deref().map(|text| (self.memory_path.as_path(), text)),
+            unread: self.unread.as_deref(),
             user: self.user.as_deref().map(|text| (self.user_path.as_path(), text)),
             environment: self.environment.places.environment.clone(),
             accepted: Some(accepted),

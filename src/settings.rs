@@ -375,6 +375,8 @@ fn half_an_hour() -> u32 {
 pub struct Layers<'a> {
     /// The text of the memory's `memtree.toml`, with its path for messages.
     pub memory: Option<(&'a Path, &'a str)>,
+    /// Why nothing of that file could be read, where something is there.
+    pub unread: Option<&'a str>,
     /// The text of the user's own configuration.
     pub user: Option<(&'a Path, &'a str)>,
     /// `MEMTREE_…` variables.
@@ -547,7 +549,14 @@ fn read(path: &Path, text: &str) -> Result<Table> {
 /// The memory's file as a table. Where it cannot be read, a device that has been here before goes
 /// on with what it accepted, and says so.
 fn memory_table(layers: &Layers<'_>, path: &Path, text: &str) -> Result<(Table, Option<String>)> {
-    match (read(path, text), layers.accepted) {
+    let table = match layers.unread {
+        Some(why) => {
+            let what = format!("cannot read the settings `{}`", path.display());
+            Err(Error::new(what).because(why))
+        }
+        None => read(path, text),
+    };
+    match (table, layers.accepted) {
         (Ok(table), _) => Ok((table, None)),
         (Err(err), Some(accepted)) if layers.is_known => {
             let why = err.causes().join(": ");

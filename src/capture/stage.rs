@@ -215,12 +215,13 @@ fn read_all<T: Send>(
 const LEFT_HOURS: i64 = 24;
 
 /// Until when a log that holds more than its session's manifest is left to another device: a day
-/// from the last capture by a device that adopted it. A session that nobody adopted is not left to
-/// anybody, or whoever may push could keep it from being captured.
+/// from the last capture by a trusted device that adopted it. A session that nobody adopted is not
+/// left to anybody, nor one that only an unknown device says it adopted, or whoever may push could
+/// keep it from being captured.
 fn left_until(settings: &CaptureSettings<'_>, session: &KnownSession) -> Option<Timestamp> {
     let digest = settings.store.digest(&session.id).ok().flatten()?;
     let adopter = digest.adopted_by.as_ref()?;
-    if adopter == settings.device {
+    if adopter == settings.device || !settings.trust.of(adopter).speaks_for_person() {
         return None;
     }
     let until = digest.captured + chrono::Duration::hours(LEFT_HOURS);

@@ -268,6 +268,16 @@ fn git_summary(report: &ForgetReport) -> String {
             "looked through {objects} of git{}: {found}\n",
             reason.unwrap_or_default()
         ));
+        if git.messages > 0 {
+            let messages = output::count(git.messages as usize, "message");
+            text.push_str(&format!(
+                "{messages} of commits or tags hold it: the commands put [forgotten] into those of commits, \
+                 and leave such tags as mere names\n"
+            ));
+        }
+        for name in &git.refs {
+            text.push_str(&format!("the name `{name}` holds it: rename it yourself\n"));
+        }
     }
     if !report.git.is_empty() {
         text.push_str(

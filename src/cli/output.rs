@@ -69,7 +69,7 @@ fn escaped(json: &str) -> Cow<'_, str> {
     let is_harmful = |letter: char| {
         let mut buffer = [0; 4];
         let text: &str = letter.encode_utf8(&mut buffer);
-        !letter.is_ascii() && text::printable(text) != text
+        !letter.is_ascii() && (text::is_invisible(letter) || text::printable(text) != text)
     };
     if json.is_ascii() || !json.contains(is_harmful) {
         return Cow::Borrowed(json);
@@ -157,4 +157,18 @@ pub fn progress_bar(is_hidden: bool) -> indicatif::ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_no_letter_that_nobody_sees() {
+        for letter in ['\u{180e}', '\u{34f}', '\u{115f}', '\u{3164}', '\u{202e}', '\u{feff}'] {
+            let json = format!("\"a{letter}b\"");
+            assert_eq!(escaped(&json), format!("\"a\\u{:04x}b\"", u32::from(letter)));
+        }
+        assert_eq!(escaped("\"für 東京 🦀\""), "\"für 東京 🦀\"");
+    }
 }

@@ -376,10 +376,10 @@ impl Facts {
     }
 
     /// What the agent says next, without the sentences that order, permit or promise in the
-    /// person's name; behind what was read outside, without any order. The page of the episode has
-    /// it all.
+    /// person's name; behind what was read outside, also in an earlier episode, without any order.
+    /// The page of the episode has it all.
     pub fn without_orders<'t>(&self, said: &'t str) -> Cow<'t, str> {
-        match self.parts.last().is_some_and(|part| part.read_outside) {
+        match self.parts.iter().any(|part| part.read_outside) {
             true => text::without_sentences(said, text::is_order),
             false => text::without_sentences(said, text::speaks_for_person),
         }

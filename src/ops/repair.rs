@@ -374,13 +374,18 @@ fn digest_again(
         let whole = files::read(&path).context(cannot)?;
         return digest_again(settings, id, &whole, extent);
     }
+    let completed = match extent == Extent::All && !is_cut {
+        true => completed(settings, id, text)?,
+        false => None,
+    };
+    let text = completed.as_deref().unwrap_or(text);
     let lacks = !digest::missing_sections(text).is_empty();
     // What ends at a line may be a person's doing.
     let is_torn = is_cut
         && !text.ends_with('\n')
         && (digest::lacks_machine_facts(text) || digest::is_ours_as_far_as_it_goes(text));
     if !is_torn && !(extent == Extent::All && (lacks || is_cut)) {
-        return Ok(false);
+        return Ok(completed.is_some());
     }
     let whole = digest::parse(text).ok().filter(|_| !digest::lacks_machine_facts(text));
     let Some(before) = whole else {
@@ -404,6 +409,20 @@ fn digest_again(
     };
     authored::replace(layout, &path, merge).context(cannot)?;
     Ok(store.digest(id).is_ok())
+}
+
+/// A digest to which the lines and facts were added that raw gives and that it lacked; `None` where
+/// it lacked none.
+fn completed(settings: &CaptureSettings<'_>, id: &SessionId, text: &str) -> Result<Option<String>> {
+    let path = settings.store.layout().digest(id);
+    let Some(again) = raw::page_again(settings, id, text) else { return Ok(None) };
+    if digest::with_what_raw_gives(text, &again) == text {
+        return Ok(None);
+    }
+    let cannot = || format!("cannot write `{}`", settings.store.layout().shown(&path));
+    let merge = |now: Option<&str>| Some(digest::with_what_raw_gives(now?, &again));
+    authored::replace(settings.store.layout(), &path, merge).context(cannot)?;
+    files::read_to_string(&path).context(cannot).map(Some)
 }
 
 // --- Snapshots ---

@@ -45,6 +45,8 @@ pub enum Damage {
     Cut,
     /// Its last lines are not there; a person may have taken them out.
     Shortened,
+    /// A page that is made by programs alone has as many letters as it had, and others.
+    Changed,
     /// It is another page.
     Other(String),
 }
@@ -59,6 +61,7 @@ impl fmt::Display for Damage {
             Damage::Shortened => {
                 formatter.write_str("has lost its end: it was cut off, or somebody took it out")
             }
+            Damage::Changed => formatter.write_str("is not as it was written"),
             Damage::Other(name) => write!(formatter, "holds what belongs into `{name}`"),
         }
     }
@@ -129,8 +132,7 @@ impl Seals {
         let seal = self.pages.get(name);
         let Some(page) = page else {
             // A candidate that is decided, a pattern that is taken back: their pages go.
-            let may_go =
-                layout::is_pattern_file(name) && layout.root().join(name) != layout.reviews();
+            let may_go = layout::is_pattern_file(name) && !is_kept(layout, name);
             return seal.filter(|_| !may_go).map(|_| Damage::Missing);
         };
         let is_derived = name.contains('/');
@@ -148,7 +150,7 @@ impl Seals {
             return None;
         }
         // A version of a pattern is a copy of it.
-        let may_be_alike = layout::is_pattern_file(name);
+        let may_be_alike = layout::is_pattern_file(name) && !is_kept(layout, name);
         let other = self.pages.iter().find(|(other, seal)| *other != name && seal.sha256 == sha256);
         if let Some((other, _)) = other.filter(|_| !may_be_alike) {
             return Some(Damage::Other(other.clone()));
@@ -156,6 +158,15 @@ impl Seals {
         let text = String::from_utf8_lossy(page);
         if let Some(other) = other_name(layout, name, &text) {
             return Some(Damage::Other(other));
+        }
+        if seal.is_some_and(|seal| seal.ours) && has_no_line_of_template(layout, name, &text) {
+            return Some(Damage::Other("another file".into()));
+        }
+        // Whoever writes a line into it makes it longer or shorter.
+        let is_made =
+            is_listing(layout, name) || layout.root().join(name) == layout.knowledge_index();
+        if is_made && seal.is_some_and(|seal| seal.stamp.size == page.len() as u64) {
+            return Some(Damage::Changed);
         }
         let seal = seal.filter(|seal| (page.len() as u64) < seal.stamp.size)?;
         if !text.ends_with('\n') {
@@ -244,6 +255,21 @@ fn others(layout: &Layout) -> Vec<(String, PathBuf, Stamp)> {
     pages.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     pages.dedup_by(|a, b| a.0 == b.0);
     pages
+}
+
+/// Whether a file of patterns stays where it is, whatever is decided.
+fn is_kept(layout: &Layout, name: &str) -> bool {
+    [layout.reviews(), layout.retro(), layout.measurements()].contains(&layout.root().join(name))
+}
+
+/// Whether a list for git has not one of the lines that it began with.
+fn has_no_line_of_template(layout: &Layout, name: &str, text: &str) -> bool {
+    let path = layout.root().join(name);
+    let is_rule = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    [layout.gitignore(), layout.gitattributes()].contains(&path)
+        && template(layout, &path).is_some_and(|template| {
+            !template.lines().filter(is_rule).any(|rule| text.lines().any(|line| line == rule))
+        })
 }
 
 /// Whether a page lists sessions.

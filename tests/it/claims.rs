@@ -140,6 +140,16 @@ fn a_file_that_cannot_be_read_leaves_what_was_accepted_in_force() {
 }
 
 #[test]
+fn a_file_of_other_bytes_than_text_stops_no_command() {
+    let desk = Desk::new().with_log("claude", "one_question");
+    desk.memtree(["sweep"]).success();
+    desk.write("memtree.toml", b"# \xff\n");
+    let kept = "what was accepted here stays in force";
+    desk.memtree(["search", "rope"]).any().1.stderr_has(kept);
+    desk.memtree(["sweep"]).done();
+}
+
+#[test]
 fn settings_are_accepted_one_by_one_or_all_at_once() {
     let desk = desk_with_settings(
         "timezone = \"Asia/Tokyo\"\n[retention]\nsoft_cap = \"1GiB\"\n[domains]\n\"a.b\" = \"c\"\n",
@@ -392,6 +402,9 @@ fn a_forged_digest_keeps_no_log_from_being_captured() {
         desk.memtree(["sweep"]).success();
         let own = desk.read(desk.digest_path("SES1_desk_SP1C1")).replace(what, with);
         for id in ["SES1_evil_SP1C1", "SES5_desk_SP1C1"] {
+            // Nor does it help to say that somebody goes on with it just now.
+            let captured = own.lines().find(|line| line.starts_with("captured: ")).unwrap();
+            let own = own.replace(captured, &format!("{captured}\nadopted_by: evil"));
             let forged = own.replace("SES1_desk_SP1C1", id).replace(ONE, TWO);
             desk.write(format!("sessions/{id}/{id}_DIGEST.md"), forged);
         }

@@ -219,3 +219,51 @@ fn raw_that_is_not_what_was_captured_is_not_evicted() {
     assert!(desk.store().join(&episode).exists(), "{session}");
     assert!(!desk.digest_text(&session).contains("snapshot: evicted"));
 }
+
+#[test]
+fn facts_that_are_not_those_of_raw_are_named_and_mended() {
+    let desk = whole();
+    let page = desk.digest_path("SES1_desk_SP1C1");
+    let before = desk.read(&page);
+    for (key, other) in [
+        ("turns", "99"),
+        ("started", "2020-01-01T00:00:00Z"),
+        ("flavor", "codex"),
+        ("episodes", "EP_001 - EP_900"),
+    ] {
+        let line = before.lines().find(|line| line.starts_with(&format!("{key}: "))).unwrap();
+        desk.write(&page, before.replacen(line, &format!("{key}: {other}"), 1));
+        desk.memtree(["verify", "--deep"]).code(1).stdout_has(&page);
+        let _ = desk.memtree(["doctor", "--fix", "--yes"]).any();
+        assert_eq!(desk.read(&page), before, "{key}");
+        desk.memtree(["verify", "--deep"]).success();
+    }
+}
+
+#[test]
+fn one_other_letter_in_a_list_and_another_file_in_place_of_one_are_seen_and_made_good() {
+    let desk = whole();
+    desk.write("patterns/RETRO.md", "# Retro\n\n- looked back on the harbour\n");
+    desk.write("patterns/measure.jsonl", "{\"measured\":1}\n");
+    desk.memtree(["sweep"]).done();
+    desk.memtree(["verify"]).success();
+    let digest = desk.digest_text("SES1_desk_SP1C1");
+    let index = desk.read("sessions/INDEX.md");
+    for (name, other) in [
+        ("sessions/INDEX.md", Some(index.replacen("SES1", "SES8", 1))),
+        ("patterns/RETRO.md", None),
+        ("patterns/measure.jsonl", None),
+        (".gitignore", Some(digest)),
+    ] {
+        let before = desk.read(name);
+        match &other {
+            Some(other) => desk.write(name, other),
+            None => fs::remove_file(desk.store().join(name)).unwrap(),
+        }
+        desk.memtree(["verify"]).code(1).stdout_has(name);
+        let _ = desk.memtree(["sweep"]).any();
+        let _ = desk.memtree(["doctor", "--fix", "--yes"]).any();
+        assert_eq!(desk.read(name), before, "{name}");
+        desk.memtree(["verify"]).success();
+    }
+}

@@ -512,3 +512,25 @@ fn what_was_forgotten_stays_so_without_the_list() {
         assert!(desk.sessions().is_empty(), "{damage}: {:?}", desk.sessions());
     }
 }
+
+#[test]
+fn a_name_in_another_spelling_goes_from_titles_keys_and_indexes() {
+    for (said, forgotten, marks) in [
+        ("Ask Zoë Brontë about the wick", "ZOE BRONTE", &["bront", "zoë"][..]),
+        ("Ask Łukasz Größmann about the wick", "Lukasz Grossmann", &["größmann", "grossmann"]),
+        ("Ask the Krueger Werke about the wick", "Krüger Werke", &["krueger"]),
+        ("Ask the zebra-corp-project about the wick", "ZebraCorp Project", &["zebra"]),
+    ] {
+        let desk =
+            Desk::new().with_claude_log(ONE, exchange(ONE, 1, said, &format!("{said}: done.")));
+        desk.memtree(["sweep"]).success();
+        desk.memtree(["compile", "--all"]).success();
+        desk.memtree(["forget", "--text", forgotten, "--yes"]).done();
+        for (name, text) in desk.texts() {
+            let text = text.to_lowercase();
+            let is_left = |mark: &&&str| text.contains(**mark) || name.contains(**mark);
+            let left: Vec<_> = marks.iter().filter(is_left).collect();
+            assert!(left.is_empty(), "{forgotten}: {name} has {left:?}: {text}");
+        }
+    }
+}

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::placeholders::{is_placeholder_at, is_test_password, names_a_secret};
-use super::validators::is_wordy;
+use super::shape::is_wordy;
 
 /// A program that takes passwords on its command line.
 struct Program {

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::placeholders::is_harmless_name;
+use super::shape::splits;
 
 /// The shortest run that is looked at, in bytes.
 const SHORTEST_RUN: usize = 24;
@@ -86,23 +87,6 @@ pub(super) fn looks_random(run: &str) -> bool {
         && digit_edges * 8 >= segment.len()
         && splits(segment) * 4 >= segment.len()
         && entropy(segment) >= 3.5
-}
-
-/// Counts the places where the class of character changes, except after a capital, as names have
-/// it.
-pub(super) fn splits(segment: &str) -> usize {
-    let class = |byte: u8| match byte {
-        b'a'..=b'z' => 0,
-        b'A'..=b'Z' => 1,
-        b'0'..=b'9' => 2,
-        _ => 3,
-    };
-    let pairs = segment.as_bytes().windows(2);
-    pairs
-        .filter(|pair| {
-            class(pair[0]) != class(pair[1]) && (class(pair[0]), class(pair[1])) != (1, 0)
-        })
-        .count()
 }
 
 /// Returns the Shannon entropy in bits for each byte.

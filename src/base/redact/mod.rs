@@ -16,6 +16,7 @@ mod phrases;
 mod placeholders;
 mod readers;
 mod rules;
+mod shape;
 mod spoken;
 mod validators;
 mod views;

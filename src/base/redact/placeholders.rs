@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::validators::is_wordy;
+use super::shape::is_wordy;
 
 /// Whether a name of a token or key is no secret: of pages, caches, language models.
 pub(super) fn is_harmless_name(name: &str) -> bool {
@@ -239,47 +239,4 @@ pub(super) fn names_a_secret(value: &str) -> bool {
         "credential",
     ];
     names.iter().any(|name| lower.contains(name))
-}
-
-/// Whether a text in quotes is a password of several words, rather than a label or a message.
-pub(super) fn is_phrase(value: &str) -> bool {
-    /// Words of labels and messages about passwords; those of languages are in `spoken`.
-    const OF_MESSAGES: &[&str] = &[
-        "the", "a", "an", "is", "are", "was", "be", "must", "has", "have", "should", "can",
-        "cannot", "not", "no", "to", "of", "at", "in", "on", "for", "with", "and", "or", "your",
-        "you", "it", "this", "that", "from", "by", "as", "if", "when", "least", "most", "minimum",
-        "maximum", "min", "max", "characters", "chars", "letters", "digits", "long", "length",
-        "field", "required", "optional", "invalid", "valid", "wrong", "incorrect", "enter",
-        "forgot", "forgotten", "reset", "show", "hide", "change", "confirm", "new", "old",
-        "current", "login", "log", "sign", "set", "use", "see", "get", "account", "user", "email",
-        "please", "contains", "contain", "failed", "error", "missing", "empty", "hash", "hashed",
-        "hidden", "string", "text", "value", "env", "der", "die", "das", "ist", "el", "la", "le",
-        "les", "de", "del", "des", "du", "und", "mit", "pour", "para", "con",
-    ];
-    let words: Vec<&str> = value.split([' ', '\t', '\u{a0}']).collect();
-    let lower = value.to_lowercase();
-    let is_message = |word: &&str| OF_MESSAGES.contains(&word.trim_matches([',', '.', ':']));
-    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-    let is_word = |word: &str| word.len() >= 3 && word.chars().all(char::is_lowercase);
-    // `Gr4pe`: a digit before a letter.
-    let is_mixed = |word: &str| {
-        let digit = word.find(|c: char| c.is_ascii_digit());
-        digit.is_some_and(|at| word[at..].contains(char::is_alphabetic))
-    };
-    if words.len() < 2
-        || words.len() > 12
-        || value.chars().count() > 100
-        || words.iter().any(|word| word.is_empty() || word.chars().count() > 24)
-        || value.contains(['=', '(', ')', '{', '}', '<', '>', '$', '/', '\\', '|', ':'])
-        || value.ends_with(['.', '?', '…'])
-        || value.ends_with(',')
-        || lower.split([' ', '\t']).any(|word| is_message(&word))
-        || names_a_secret(&lower)
-        || super::spoken::PASSWORDS.iter().any(|word| lower.contains(word))
-    {
-        return false;
-    }
-    let is_plain = |word: &&str| is_word(word) || is_number(word);
-    words.iter().any(|word| is_mixed(word))
-        || (words.len() >= 4 && words.iter().all(|w| is_plain(&w)))
 }

@@ -8,11 +8,12 @@ use std::ops::Range;
 
 use sha2::{Digest, Sha256};
 
-use super::entropy::{looks_random, splits};
+use super::entropy::looks_random;
 use super::placeholders::{
-    is_harmless_name, is_phrase, is_placeholder, is_placeholder_at, is_plain, is_test_password,
-    names_a_secret,
+    is_harmless_name, is_placeholder, is_placeholder_at, is_plain, is_test_password, names_a_secret,
 };
+use super::shape::{is_wordy, splits};
+use super::spoken::is_phrase;
 use super::views::base64_decoded;
 
 /// A match before it is judged.
@@ -626,21 +627,6 @@ fn is_expression(candidate: &Candidate) -> bool {
             && !looks_random(member)
     };
     value.contains('.') && members.all(is_identifier)
-}
-
-/// Whether a value is made of words and small numbers, such as `e2e-user-token`, `access-123` or
-/// `tokenV2`.
-pub(super) fn is_wordy(value: &str) -> bool {
-    let mut scattered = 0;
-    let mut is_word = |segment: &str| {
-        let digits = segment.bytes().filter(u8::is_ascii_digit).count();
-        if digits == segment.len() {
-            return digits <= 3;
-        }
-        scattered += digits;
-        digits <= 1 && splits(segment) * 4 <= segment.len() + 8
-    };
-    value.split(|c: char| !c.is_ascii_alphanumeric()).all(&mut is_word) && scattered < 3
 }
 
 #[cfg(test)]

@@ -255,7 +255,7 @@ pub fn for_terminal(text: &str) -> Cow<'_, str> {
 }
 
 /// Whether a character takes no space and may order or hide its neighbours.
-fn is_invisible(character: char) -> bool {
+pub fn is_invisible(character: char) -> bool {
     matches!(
         character,
         '\u{ad}'

@@ -175,6 +175,7 @@ pub fn from_core(memory: &Memory) -> Result<Vec<Citation>> {
     let page = files::if_exists(files::read_to_string(&path))
         .context(|| format!("cannot read `{}`", layout.shown(&path)))?;
     let page = page.unwrap_or_default();
+    let is_persons = memory.trust().of_shared().speaks_for_person();
     let mut project = "";
     let mut cited = Vec::new();
     for line in page.lines().filter(|line| memory::is_knowledge(line)) {
@@ -182,6 +183,10 @@ pub fn from_core(memory: &Memory) -> Result<Vec<Citation>> {
             project = name;
         } else if let Some(said) = line.strip_prefix("- ") {
             let text = plain(memory::without_link(said));
+            // A device that nobody trusts writes here, too.
+            if !is_persons && text::is_standing_order(&text) {
+                continue;
+            }
             let about = if memory::is_checks(&text) { CHECKS } else { Default::default() };
             cited.push(Citation {
                 about: about.into(),

@@ -403,10 +403,8 @@ pub fn line(cited: &Citation) -> String {
         Some((_, link)) => format!("{link}, {}", link_to_page(cited)),
         None => link_to_page(cited),
     };
-    match cited.quoted {
-        true => format!("- “{}” ({who}{page})", documents::said(&cited.text)),
-        false => format!("- {} ({who}{page})", documents::said(&cited.text)),
-    }
+    // Also what a page says in its own words: agents read this, and anybody may write a page.
+    format!("- “{}” ({who}{page})", documents::said(&cited.text))
 }
 
 fn source_link(cited: &Citation) -> String {
@@ -643,8 +641,10 @@ fn sentences(page: &ReadPage) -> Vec<Citation> {
         let rest = QUOTED.replace_all(part, " ");
         // The lead of a paragraph quotes a prompt, which may have several sentences.
         let rest = LEAD.replace_all(&rest, " ");
-        let says_something =
-            |sentence: &&str| sentence.chars().count() >= 24 && !OUR_WORDS.is_match(sentence);
+        let says_something = |sentence: &&str| {
+            let is_ours = OUR_WORDS.is_match(sentence);
+            sentence.chars().count() >= 24 && !is_ours && !text::is_standing_order(sentence)
+        };
         for sentence in text::sentences(&without_links(&rest)).filter(says_something) {
             let (text, page) = (text::one_line(sentence, 400), name.clone());
             cited.push(Citation { text, page, ..Citation::default() });

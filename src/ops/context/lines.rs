@@ -34,7 +34,7 @@ pub struct DigestLines<'d> {
 
 impl DigestLines<'_> {
     /// Whether its “user” is the person whom the agent works for.
-    fn is_own(&self) -> bool {
+    pub fn is_own(&self) -> bool {
         self.trust.of_session(&self.digest.session).speaks_for_person()
     }
 
@@ -85,6 +85,7 @@ impl DigestLines<'_> {
         let persons = trigger.origin == Origin::User && self.is_own();
         if trigger.origin == Origin::Tool
             || (!persons && text::is_standing_order(&trigger.sentence))
+            || (!self.is_own() && text::is_standing_order(&trigger.topic))
         {
             return None;
         }

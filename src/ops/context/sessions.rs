@@ -86,7 +86,9 @@ impl SessionLines<'_> {
         let going_on = self.asking.is_going_on(self.store, digest);
         let status = if going_on { "going on now".into() } else { content.status.to_string() };
         // Titles are the agent's words, or those of a commit, a file, a page that was read.
-        let title = match text::is_standing_order(&content.title) {
+        let is_order = text::is_standing_order(&content.title)
+            || (!of.is_own() && text::is_order(&content.title));
+        let title = match is_order {
             true => "a session".to_string(),
             false => quoted(&content.title),
         };

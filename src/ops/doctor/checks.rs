@@ -17,7 +17,7 @@ use crate::ops::devices::{command, meet};
 use crate::ops::duplicates;
 use crate::ops::forget;
 use crate::ops::repair;
-use crate::ops::verify::{UNGUARDED, VerifyRequest};
+use crate::ops::verify::{Finding, UNGUARDED, VerifyRequest};
 use crate::store::layout;
 use crate::store::seals::Seals;
 use crate::store::snapshots::manifest_again;
@@ -75,6 +75,9 @@ fn settings(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
+/// What it means where lines or sections are no longer there.
+const TAKEN_OUT: &str = "somebody took it out, or it was lost; as long as nobody asks, it stays so";
+
 /// Pages and snapshots that are not what they were. What a person may have done is made again only
 /// if they say so.
 fn damage(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
@@ -89,14 +92,25 @@ fn damage(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         }
         return Ok(());
     }
-    let gaps = || {
+    let look = || -> Result<(Vec<_>, Vec<_>)> {
+        // Who says yes wants all of it, also the lines that only raw knows of.
         let request = VerifyRequest::default().selection(doctor.selection.clone());
-        let mut gaps = doctor.memory.verify(request)?.gaps;
+        let found = doctor.memory.verify(request.deep(doctor.yes))?;
+        let (mut gaps, mut notes) = (found.gaps, found.notes);
         // What keeps raw out of git is looked at with git.
         gaps.retain(|gap| gap.reason != UNGUARDED);
-        Ok(gaps)
+        notes.retain(Finding::may_be_made_again);
+        Ok((gaps, notes))
     };
-    let before = gaps()?;
+    let (mut before, notes) = look()?;
+    match doctor.yes {
+        true => before.extend(notes),
+        false => {
+            for note in notes {
+                findings.note(format!("`{}` {}", note.path, note.reason), TAKEN_OUT, again);
+            }
+        }
+    }
     if before.is_empty() {
         return Ok(());
     }
@@ -107,7 +121,8 @@ fn damage(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     if doctor.yes {
         repair::accept(doctor.memory)?;
     }
-    let after = gaps()?;
+    let (mut after, notes) = look()?;
+    after.extend(notes);
     for gap in before {
         let is_left = after.iter().any(|left| left.path == gap.path && left.reason == gap.reason);
         let what = format!("`{}` {}", gap.path, gap.reason);

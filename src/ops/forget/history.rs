@@ -19,12 +19,16 @@ use crate::error::{Error, Result};
 use crate::store::{Store, layout};
 
 /// What was found in git's objects.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct GitObjects {
     /// How many files, lists of names and commits of all times were looked through.
     pub searched: u64,
     /// How many of them hold it.
     pub holding: u64,
+    /// How many of those are commits or tags whose message holds it.
+    pub messages: u64,
+    /// Branches and tags whose names hold it.
+    pub refs: Vec<String>,
     /// Why not all of them could be looked through.
     pub incomplete: Option<String>,
 }
@@ -44,15 +48,23 @@ pub fn search(store: &Store, git: &Git<'_>, plan: &ForgetPlan) -> Result<Option<
         plan.text.as_ref().is_some_and(|text| text.is_in_bytes(object))
             || names.as_ref().is_some_and(|names| names.is_match(object))
     };
-    let (mut objects, mut too_long) = (GitObjects { searched: 0, holding: 0, incomplete: None }, 0);
-    let look = |_: &str, object: Option<&[u8]>| {
+    let (mut objects, mut too_long) = (GitObjects::default(), 0);
+    let look = |kind: &str, object: Option<&[u8]>| {
         objects.searched += 1;
-        match object {
-            Some(object) => objects.holding += u64::from(holds(object)),
-            None => too_long += 1,
+        let Some(object) = object else {
+            too_long += 1;
+            return;
+        };
+        objects.holding += u64::from(holds(object));
+        if ["commit", "tag"].contains(&kind) {
+            let message = object.windows(2).position(|pair| pair == b"\n\n").unwrap_or(0);
+            objects.messages += u64::from(holds(&object[message..]));
         }
     };
     let searched = git.each_object(repository, look);
+    let refs = git.answer(repository, &["for-each-ref", "--format=%(refname)"]);
+    let refs = refs.unwrap_or_default();
+    objects.refs = refs.lines().filter(|name| holds(name.as_bytes())).map(str::to_string).collect();
     objects.incomplete = match (searched, too_long) {
         (Err(reason), _) => Some(reason),
         (Ok(()), 0) => None,
@@ -66,8 +78,8 @@ fn repository(store: &Store) -> Option<&Path> {
 }
 
 /// The commands; none where the memory is in no repository. In every commit but the last, the files
-/// that hold it go; everything else stays as it was.
-pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
+/// that hold it go; everything else stays as it was, but for messages that hold it.
+pub fn commands(store: &Store, plan: &ForgetPlan, found: &GitObjects) -> Vec<String> {
     let root = store.layout().root();
     let Some(repository) = repository(store) else { return Vec::new() };
     let below = root.strip_prefix(repository).unwrap_or(Path::new(""));
@@ -84,14 +96,35 @@ pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
          git ls-files -z -- {memory} | grep -z -i -E -e {pattern}; {made}}} | \
          xargs -0 -r git rm -q --cached --ignore-unmatch --"
     );
+    let messages = match found.messages {
+        0 => String::new(),
+        _ => {
+            // No pattern has this sign.
+            let words =
+                format!("sed -E {}", quoted(&format!("s#{}#[forgotten]#gI", self::pattern(plan))));
+            format!("--msg-filter {} ", quoted(&words))
+        }
+    };
     let rewrite = format!(
-        "{git} filter-branch --force --tag-name-filter cat --index-filter {} -- --all",
+        "{git} filter-branch --force --tag-name-filter cat {messages}--index-filter {} -- --all",
         quoted(&filter)
     );
-    vec![
+    // A tag's message cannot be filtered: such a tag stays as a name for what it stood for.
+    let tags = format!(
+        "{git} for-each-ref --format='%(refname)' refs/tags | while read -r tag; do \
+         {git} for-each-ref --format='%(contents)' \"$tag\" | tr '\\n' ' ' | \
+         grep -q -i -E -e {pattern} || continue; \
+         {git} update-ref \"$tag\" \"$({git} rev-parse \"$tag^{{}}\")\"; done"
+    );
+    let mut commands = vec![
         format!("{git} add -A -- {memory} && {git} commit -m 'forget' -- {memory}"),
         format!("export MEMTREE_LAST=$({git} rev-parse HEAD)"),
         rewrite,
+    ];
+    if found.messages > 0 {
+        commands.push(tags);
+    }
+    commands.extend([
         format!(
             "{git} for-each-ref --format='delete %(refname)' refs/original | {git} update-ref --stdin"
         ),
@@ -100,7 +133,8 @@ pub fn commands(store: &Store, plan: &ForgetPlan) -> Vec<String> {
         ),
         format!("{git} reflog expire --expire=now --all && {git} gc --quiet --prune=now"),
         format!("{git} push --force --all && {git} push --force --tags"),
-    ]
+    ]);
+    commands
 }
 
 /// The command that lists the pages made of sessions, of which none needs to name its sessions;

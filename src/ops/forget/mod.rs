@@ -169,8 +169,10 @@ impl Memory {
         };
         report.shared = shared;
         report.git_objects = history::search(self.store(), &self.git(), plan)?;
-        if report.git_objects.as_ref().is_some_and(|it| it.holding > 0 || it.incomplete.is_some()) {
-            report.git = history::commands(self.store(), plan);
+        let found =
+            report.git_objects.as_ref().filter(|it| it.holding > 0 || it.incomplete.is_some());
+        if let Some(found) = found {
+            report.git = history::commands(self.store(), plan, found);
         }
         Ok(report)
     }

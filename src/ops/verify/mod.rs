@@ -118,6 +118,11 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether it names what a person may have taken out of a page, and what can be made again.
+    pub fn may_be_made_again(&self) -> bool {
+        [sessions::NO_SECTION, sessions::LACKS].iter().any(|start| self.reason.starts_with(start))
+    }
+
     fn new(step: Step, session: Option<&SessionId>, path: String, reason: String) -> Finding {
         Finding { step, session: session.cloned(), path, reason }
     }

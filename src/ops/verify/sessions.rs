@@ -16,7 +16,7 @@ use crate::capture::recorder::RenderError;
 use crate::error::{Context, Result};
 use crate::model::day::DayLine;
 use crate::model::digest::{Content, Digest, SnapshotShape, Worth};
-use crate::model::ids::{Device, EpisodeId, SessionId};
+use crate::model::ids::{EpisodeId, SessionId};
 use crate::store::day::{DayLines, Difference};
 use crate::store::guards::{self, GitState};
 use crate::store::snapshots::parse_manifest_line;
@@ -29,7 +29,7 @@ pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Ex
     let has_guards = GitState::file(store.layout()).load().has_guards;
     let check = |id: &SessionId| {
         let is_guarded = has_guards && id.device == *settings.device;
-        Check { is_guarded, ..Check::new(store, id) }.run(settings.device, forgotten.contains(id))
+        Check { is_guarded, ..Check::new(store, id) }.run(settings, forgotten.contains(id))
     };
     let checked: Vec<(Findings, Option<ExpectedLines>)> = ids.par_iter().map(check).collect();
     let (mut findings, mut expected) = (Findings::default(), Expected::new());
@@ -39,6 +39,10 @@ pub fn check(settings: &CaptureSettings<'_>, ids: &[SessionId]) -> (Findings, Ex
     }
     (findings, expected)
 }
+
+/// How the notes begin that name what a person may have taken out.
+pub const NO_SECTION: &str = "has no section on";
+pub const LACKS: &str = "lacks";
 
 /// What a `.gitignore` does that is gone or was changed.
 pub const UNGUARDED: &str = "does not keep raw out of git";
@@ -57,8 +61,12 @@ impl<'s> Check<'s> {
         Check { store, id, is_guarded: false, found: Findings::default() }
     }
 
-    fn run(mut self, device: &Device, is_forgotten: bool) -> (Findings, Option<ExpectedLines>) {
-        let layout = self.store.layout();
+    fn run(
+        mut self,
+        settings: &CaptureSettings<'_>,
+        is_forgotten: bool,
+    ) -> (Findings, Option<ExpectedLines>) {
+        let (layout, device) = (self.store.layout(), settings.device);
         if is_forgotten {
             // Another device's tombstone arrived, or a `forget` was stopped.
             self.note(
@@ -88,6 +96,7 @@ impl<'s> Check<'s> {
             }
         };
         self.digest(&path, &digest);
+        self.lines(settings, &path);
         // Of another device's session only the readable parts may have come along.
         let is_elsewhere = self.id.device != *device && !files::exists(snapshot.join(layout::RAW));
         if files::exists(&snapshot) && !is_elsewhere {
@@ -157,7 +166,7 @@ impl<'s> Check<'s> {
             return self.gap(Step::Digest, path, "holds zero bytes, which no page does");
         }
         let missing = digest::missing_sections(&text);
-        let reason = format!("has no section on {} any more", missing.join(", "));
+        let reason = format!("{NO_SECTION} {} any more", missing.join(", "));
         if !missing.is_empty() && !text.ends_with('\n') {
             let reason = format!("{reason}, and ends in the middle of a line: it was cut off");
             return self.gap(Step::Digest, path, &reason);
@@ -169,6 +178,27 @@ impl<'s> Check<'s> {
             return;
         }
         self.note(Step::Digest, path, &reason);
+    }
+
+    /// Names the lines of a digest that its raw gives and that are no longer there: a person may
+    /// have taken them out. Raw is read only where a section is not as it was written.
+    fn lines(&mut self, settings: &CaptureSettings<'_>, path: &Path) {
+        let text = files::read_to_string(path).unwrap_or_default();
+        if digest::lacks_machine_facts(&text) {
+            let reason = format!("{LACKS} what machines need: its last comment");
+            return self.note(Step::Digest, path, &reason);
+        }
+        if !digest::is_changed(&text) {
+            return;
+        }
+        let Some(again) = raw::page_again(settings, self.id, &text) else { return };
+        let lacking = digest::lines_lacking(&text, &again);
+        if let Some(first) = lacking.first() {
+            let short = crate::base::text::one_line(first, 100);
+            let count = lacking.len();
+            let reason = format!("{LACKS} {count} of the lines that raw gives, such as `{short}`");
+            self.note(Step::Digest, path, &reason);
+        }
     }
 
     /// Checks the files of a snapshot against its manifest, and the manifest against the digest.
@@ -417,8 +447,20 @@ impl Check<'_> {
             let reason = format!("tells {}, but the digest says {}", shown(now), shown(then));
             self.gap(Step::Again, &raw, &reason);
         }
+        let content = read.session.content.clone();
+        self.facts(&digest::text(&Digest { content, ..digest.clone() }));
         self.pages(&snapshot, &read.pages);
         (now.worth == Worth::Full && then.worth == Worth::Full).then_some(lines)
+    }
+
+    /// Compares what a digest says of its session with what raw gives.
+    fn facts(&mut self, again: &str) {
+        let path = self.store.layout().digest(self.id);
+        let text = files::read_to_string(&path).unwrap_or_default();
+        for (key, given) in digest::facts_differing(&text, again) {
+            let reason = format!("does not say `{key}: {}`, as raw does", given.trim());
+            self.gap(Step::Again, &path, &reason);
+        }
     }
 
     /// Compares the pages of a snapshot with those that its raw would be written as.

@@ -440,6 +440,12 @@ pub fn edit_others(
     Some(without_stale_hashes(&document.into_text(), rules))
 }
 
+/// What stands behind the front matter of a page.
+pub fn body_of(page: &str) -> &str {
+    let length = Document::parse(page).body().len();
+    &page[page.len() - length..]
+}
+
 /// The first part of a body with a name.
 pub fn find_part<'b>(body: &'b str, rules: &Rules, name: &str) -> Option<&'b str> {
     let mut parts = (rules.split)(body).into_iter();

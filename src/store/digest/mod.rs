@@ -229,6 +229,80 @@ pub fn missing_sections(text: &str) -> Vec<&'static str> {
     missing.map(|(word, _)| *word).collect()
 }
 
+/// The keys that say what raw gives, and nothing else does.
+const FACTS: [&str; 7] = ["flavor", "source_id", "date", "started", "ended", "turns", "episodes"];
+
+/// Whether a digest's sections are not all as we wrote them, so that raw has to say what they lack.
+pub fn is_changed(text: &str) -> bool {
+    let document = Document::parse(&unfolded(text));
+    let written = Written::of(&document, &RULES);
+    let is_ours = |name: &str| {
+        let part = authored::find_part(document.body(), &RULES, name);
+        part.is_none_or(|part| written.matches(&RULES, name, part))
+    };
+    lacks_machine_facts(text) || !SECTIONS.iter().all(|(_, name)| is_ours(name))
+}
+
+/// The sections out of which lines were taken and into which nobody wrote: their names, as they are
+/// and as raw gives them.
+fn shortened<'t>(text: &'t str, again: &'t str) -> Vec<(&'static str, &'t str, &'t str)> {
+    let said = |part: &'t str| part.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let mut found = Vec::new();
+    let (bodies, wholes) = (authored::body_of(text), authored::body_of(again));
+    for (_, name) in SECTIONS {
+        let part = |body: &'t str| authored::find_part(body, &RULES, name);
+        let (Some(now), Some(whole)) = (part(bodies), part(wholes)) else { continue };
+        let all: Vec<&str> = said(whole).collect();
+        let is_ours = said(now).all(|line| all.contains(&line));
+        if is_ours && said(now).count() < all.len() {
+            found.push((*name, now, whole));
+        }
+    }
+    found
+}
+
+/// The lines that a digest lacks and raw gives, where somebody took them out.
+pub fn lines_lacking(text: &str, again: &str) -> Vec<String> {
+    let (text, again) = (unfolded(text), unfolded(again));
+    let mut lacking = Vec::new();
+    for (_, now, whole) in shortened(&text, &again) {
+        let there: Vec<&str> = now.lines().map(str::trim_end).collect();
+        let lines = whole.lines().map(str::trim_end).filter(|line| !there.contains(line));
+        lacking.extend(lines.map(str::to_string));
+    }
+    lacking
+}
+
+/// The facts of a digest that are not those that raw gives: each with what it gives.
+pub fn facts_differing(text: &str, again: &str) -> Vec<(&'static str, String)> {
+    let (unfolded_text, unfolded_again) = (unfolded(text), unfolded(again));
+    let (now, then) = (Document::parse(&unfolded_text), Document::parse(&unfolded_again));
+    let given = |key: &&str| then.get_raw(key).map(|raw| raw.trim().to_string());
+    let differs = |key: &&str| given(key) != now.get_raw(key).map(|raw| raw.trim().to_string());
+    let differing = FACTS.iter().filter(|key| given(key).is_some() && differs(key));
+    differing.filter_map(|key| Some((*key, given(key)?))).collect()
+}
+
+/// The digest with the lines and facts that raw gives and that it lacks.
+pub fn with_what_raw_gives(text: &str, again: &str) -> String {
+    let (whole, given) = (unfolded(text).into_owned(), unfolded(again).into_owned());
+    let mut document = Document::parse(&whole);
+    for (key, value) in facts_differing(&whole, &given) {
+        document.set_raw(key, &value);
+    }
+    let mut written = Written::of(&document, &RULES);
+    let mut body = document.body().to_string();
+    for (name, now, ours) in shortened(&whole, &given) {
+        body = body.replacen(now, ours, 1);
+        written.put(&RULES, name, ours);
+    }
+    if body != document.body() {
+        document.set_body(&body);
+        document.set_raw(authored::WRITTEN, &written.value());
+    }
+    folded(document.as_text())
+}
+
 /// The digest with every key once, where git joined two versions of it line by line; `None` where
 /// none stands twice. What a person wrote counts more than what we did.
 pub fn without_doubles(text: &str) -> Option<String> {
