@@ -267,3 +267,30 @@ fn one_other_letter_in_a_list_and_another_file_in_place_of_one_are_seen_and_made
         desk.memtree(["verify"]).success();
     }
 }
+
+#[test]
+fn what_was_taken_out_of_a_digest_is_named_and_comes_back_only_if_they_ask() {
+    let desk = whole();
+    let page = desk.digest_path("SES1_desk_SP1C1");
+    let before = desk.read(&page);
+    let trigger = before.lines().find(|line| line.contains("| keys: ")).unwrap().to_string();
+    let from = before.find("## ⚡").unwrap();
+    let to = from + 1 + before[from + 1..].find("\n## ").unwrap() + 1;
+    let block = before.find("<!-- memtree").unwrap();
+    let block_end = block + before[block..].find("-->").unwrap() + 4;
+    for (what, damaged) in [
+        ("a section", format!("{}{}", &before[..from], &before[to..])),
+        ("a line", before.replace(&format!("{trigger}\n"), "")),
+        ("the block", format!("{}{}", &before[..block], &before[block_end..])),
+    ] {
+        desk.write(&page, &damaged);
+        desk.memtree(["verify"]).success().stdout_has(&page);
+        desk.memtree(["sweep"]).done();
+        let (_, listed) = desk.memtree(["doctor", "--fix"]).any();
+        assert!(listed.stdout.contains(&page), "{what}: {}", listed.stdout);
+        let _ = desk.memtree(["doctor", "--fix", "--yes"]).any();
+        assert_eq!(desk.read(&page), before, "{what}");
+        let proof = desk.memtree(["verify"]).success();
+        assert!(!proof.stdout.contains(&page), "{what}: {}", proof.stdout);
+    }
+}

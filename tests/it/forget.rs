@@ -534,3 +534,30 @@ fn a_name_in_another_spelling_goes_from_titles_keys_and_indexes() {
         }
     }
 }
+
+#[test]
+fn messages_of_commits_and_tags_are_counted_and_taken_out() {
+    let desk = desk();
+    desk.git(["init", "-q", "-b", "main"]);
+    desk.write("a page.md", "it's the flower pot\n");
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "hide the Flower-Pot well"]);
+    desk.git(["tag", "-a", "-m", "the flower pot of spring", "spring"]);
+    desk.git(["tag", "-a", "-m", "summer", "summer"]);
+    desk.git(["branch", "flower-pot"]);
+    fs::remove_file(desk.store().join("a page.md")).unwrap();
+    desk.git(["add", "-A"]);
+    desk.git(["commit", "-q", "-m", "two"]);
+    let report =
+        desk.memtree(["forget", "--text", "flower pot", "--yes", "--json"]).success().json();
+    assert_eq!(report["git_objects"]["messages"], 2, "{report}");
+    assert_eq!(report["git_objects"]["refs"], serde_json::json!(["refs/heads/flower-pot"]));
+    run_printed(&desk, &report);
+    assert!(!all_objects(&desk).contains("flower"), "{}", desk.git(["log", "--all"]));
+    assert!(desk.git(["log"]).contains("hide the [forgotten] well"));
+    assert_eq!(desk.git(["tag"]).trim(), "spring\nsummer");
+    desk.git(["branch", "-m", "flower-pot", "pot"]);
+    let again = desk.memtree(["forget", "--text", "flower pot", "--yes", "--json"]).code(1).json();
+    assert_eq!(again["git_objects"]["holding"], 0, "{again}");
+    assert_eq!(again["git"], serde_json::json!([]));
+}
