@@ -122,7 +122,8 @@ impl DayReader {
             let mut whole = lines.section(digest.as_ref(), |_| true);
             let session = lines.session.clone();
             let point = |text: String| Point { text, session: session.clone() };
-            summary.wanted.extend(lines.wanted(digest.as_ref()).map(point));
+            let wanted: Vec<String> = lines.wanted(digest.as_ref()).into_iter().collect();
+            summary.wanted.extend(wanted.iter().cloned().map(point));
             let point = |text: &String| Point { text: text.clone(), session: session.clone() };
             let shown = most.min(3).min(whole.decisions.len());
             summary.decided.extend(whole.decisions.iter().take(shown).map(point));
@@ -150,7 +151,7 @@ impl DayReader {
                 summary: if covered.is_empty() {
                     // What the lists above say of the session is not said again below it.
                     whole.decisions.drain(..shown);
-                    whole.context.retain(|line| !done.contains(line));
+                    whole.context.retain(|line| !done.contains(line) && !wanted.contains(line));
                     whole
                 } else {
                     lines.section(digest.as_ref(), is_new)

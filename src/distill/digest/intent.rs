@@ -233,7 +233,8 @@ pub fn core_intent(facts: &Facts, objective: &str) -> String {
     for part in later {
         let plan = prompts::plan(&part.prompt).map(|plan| plan.title);
         let mut said = plan.into_iter().chain(prompts::wishes(&part.prompt));
-        let wish = said.find(|wish| words::telling(wish).len() >= 3);
+        let says = |wish: &String| words::telling(wish).len() >= 3 && !prompts::opens_as_chat(wish);
+        let wish = said.find(says);
         let Some(wish) = wish.map(|wish| text::phrase(&wish, 100)) else { continue };
         if is_new(&wish) && !wish.ends_with('…') && !wishes.contains(&wish) {
             wishes.push(wish);
