@@ -636,6 +636,18 @@ pub fn value_of(key: &str, typed: &str) -> Value {
     }
 }
 
+/// What a setting takes, where its kind does not say so.
+pub fn allowed(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "sync.episodes" => "true, false or \"ask\"",
+        "sync.raw" => "true (through Git LFS), \"plain\" or false",
+        "timezone" => "a name of the time zone database, such as \"Europe/Paris\", or \"UTC\"",
+        "summarizer" => "\"extractive\", \"command\" or \"openai\"",
+        "team.name" => "letters, digits and single hyphens, such as ana-b",
+        _ => return None,
+    })
+}
+
 /// Whether there is a setting of this name.
 pub fn is_setting(key: &str) -> bool {
     is_known(key, &defaults())

@@ -55,7 +55,8 @@ impl Root {
 }
 
 impl Selection {
-    fn has(&self, flavor: &str) -> bool {
+    /// Whether sessions of an agent are meant.
+    pub fn has(&self, flavor: &str) -> bool {
         let is_named = |names: &[String]| names.iter().any(|name| name == flavor);
         (self.only.is_empty() || is_named(&self.only)) && !is_named(&self.except)
     }

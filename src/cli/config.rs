@@ -272,10 +272,20 @@ fn decide(app: &App, choice: &Choice, decision: Decision) -> Result<()> {
 }
 
 fn judge(app: &App, device: &str, verdict: Verdict) -> Result<()> {
-    let report = config::judge_device(&app.environment, device, verdict)?;
+    let mut report = config::judge_device(&app.environment, device, verdict)?;
+    if let Ok(memory) = Memory::open_for_dry_run(&app.root, app.environment.clone()) {
+        report.is_unknown = !memory.knows_device(&report.device);
+    }
     if app.json {
         output::json(&report);
         return Ok(());
+    }
+    if report.is_unknown && verdict == Verdict::Trust {
+        app.note(format!(
+            "warning: this memory has nothing of a device `{}`; `{} doctor` lists those that it knows",
+            report.device,
+            app.program()
+        ));
     }
     let says = match verdict {
         Verdict::Trust => "is trusted",

@@ -30,14 +30,14 @@ pub struct Args {
     #[arg(long, group = "what", value_name = "NAME")]
     project: Option<String>,
     /// Every session that ended before a day, such as 2026-01-31
-    #[arg(long, group = "what", value_name = "DAY")]
+    #[arg(long, group = "what", value_name = "DAY", value_parser = day)]
     before: Option<NaiveDate>,
     /// A person who left your team: their memory goes from this device and from the team's
     /// repository, and what its history still holds is said
     #[arg(long, group = "what", value_name = "NAME")]
     author: Option<String>,
     /// Bring back a session that another device's forgetting put into quarantine: its id, or the
-    /// agent's own
+    /// agent's own; or read a person again who had left your team
     #[arg(long, group = "what", value_name = "REF")]
     undo: Option<String>,
     /// Delete what is in quarantine before its thirty days are over: one session, or all
@@ -52,6 +52,17 @@ pub struct Args {
 }
 
 pub fn run(args: Args, app: &App) -> Result<u8> {
+    if let Some(name) = args.undo.as_ref().filter(|_| !args.dry_run)
+        && app.memory()?.readmit_author(name)?
+    {
+        match app.json {
+            true => output::json(&serde_json::json!({ "author": name })),
+            false => {
+                output::print(&format!("{name} is read again; `memtree sync --team` fetches\n"))
+            }
+        }
+        return Ok(0);
+    }
     if let Some(reference) = &args.undo {
         let entry = app.memory_for(args.dry_run)?.undo_forget(reference)?;
         match app.json {
@@ -110,6 +121,11 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         output::print(&summary(&report, &plan));
     }
     Ok(if report.left.is_empty() && report.quarantine.is_empty() { 0 } else { 1 })
+}
+
+/// A day as it is typed.
+fn day(typed: &str) -> Result<NaiveDate, String> {
+    typed.parse().map_err(|_| "it is no day; write one like 2026-01-31".to_string())
 }
 
 fn forget_author(author: &str, dry_run: bool, yes: bool, app: &App) -> Result<u8> {

@@ -403,7 +403,13 @@ fn wrong_usage(err: &clap::Error) -> Error {
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"))
         .map(|line| line.strip_prefix("tip: ").unwrap_or(line))
         .collect();
-    let wrong = Error::usage(first.strip_prefix("error: ").unwrap_or(first));
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    // Which arguments it is about stands below, a line for each.
+    let (named, rest) = match first.ends_with(':') {
+        true => rest.into_iter().partition(|line| line.starts_with(['-', '<', '['])),
+        false => (Vec::new(), rest),
+    };
+    let wrong = Error::usage(format!("{first} {}", named.join(", ")).trim_end());
     match rest.is_empty() {
         true => wrong.hint("`memtree COMMAND --help` shows what a command takes"),
         false => wrong.hint(rest.join(" ")),

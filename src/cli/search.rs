@@ -166,7 +166,9 @@ fn show(answer: &SearchReport, app: &App) {
             AnyHit::Note(hit) => shown_note(hit),
         });
     }
-    if hits.is_empty() {
+    if hits.is_empty() && answer.total > 0 {
+        app.note(format!("{} found, and `--limit 0` shows none of them", answer.total));
+    } else if hits.is_empty() {
         app.note("nothing found");
     } else if hits.iter().all(AnyHit::weak) {
         app.note("nothing fits well; these are guesses");
@@ -180,7 +182,9 @@ fn show(answer: &SearchReport, app: &App) {
     let deep = answer.hits.iter().any(|hit| hit.passage.is_some());
     let more = answer.total.saturating_sub(hits.len());
     if more > 0 && !hits.is_empty() && !deep {
-        app.note(format!("{more} more; see them with --limit {}", hits.len() + more.min(20)));
+        let next = hits.len() + more.min(20);
+        let which = if more > 20 { "the next 20" } else { "them" };
+        app.note(format!("{more} more; see {which} with --limit {next}"));
     }
     match hits.first() {
         Some(AnyHit::Session(best)) if best.whose.as_ref().is_some_and(|whose| whose.others) => {

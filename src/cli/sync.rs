@@ -91,6 +91,9 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
     ask_for_raw(&memory, &args, app)?;
     let progress = output::progress_line(app.quiet || app.json);
     let step = |what: &str| progress.set_message(what.to_string());
+    let first_push = |bytes: u64| {
+        progress.suspend(|| app.note(format!("the first push: {}", output::bytes(bytes))));
+    };
     let request = SyncRequest::default()
         .remote(args.remote)
         .message(args.message)
@@ -98,7 +101,8 @@ pub fn run(args: Args, app: &App) -> Result<u8> {
         .dry_run(args.dry_run)
         .may_ask(std::io::stdin().is_terminal())
         .program(app.program_path()?)
-        .progress(&step);
+        .progress(&step)
+        .first_push(&first_push);
     let report = memory.sync(&request);
     progress.finish_and_clear();
     let report = report?;
@@ -136,6 +140,18 @@ fn sync_team(memory: &Memory, app: &App) -> Result<u8> {
         text.push_str(&format!(
             "{} taken back: the repository's history still has them\n",
             sessions(report.withdrawn)
+        ));
+    }
+    if !report.back.is_empty() {
+        text.push_str(&format!(
+            "left, and not read although there again: {}\n",
+            names(&report.back)
+        ));
+    }
+    for device in &report.namesakes {
+        text.push_str(&format!(
+            "your folder has sessions of the device {device}: if it is yours, `memtree config trust {device}`; if \
+             not, somebody else is called as you are, and one of you needs another `team.name`\n"
         ));
     }
     for who in &report.offline {
@@ -219,6 +235,14 @@ fn beside_of(report: &SyncReport) -> String {
     text + "\n"
 }
 
+/// The pages that a rule from outside would have left out.
+fn ignored_of(report: &SyncReport) -> String {
+    let said = crate::ops::sync::said_of_ignored(&report.ignored);
+    let added = if report.dry_run { "would be added" } else { "added" };
+    said.map(|said| format!("{added} although an ignore rule leaves it out: {said}\n"))
+        .unwrap_or_default()
+}
+
 /// How much of it is raw.
 fn raw_of(report: &SyncReport) -> String {
     let Some(raw) = report.raw else { return String::new() };
@@ -239,6 +263,10 @@ pub fn shown(report: &SyncReport) -> String {
         }
         text.push_str(&raw_of(report));
         text.push_str(&beside_of(report));
+        text.push_str(&ignored_of(report));
+        if let Some(bytes) = report.first_push_bytes {
+            text.push_str(&format!("the first push: {}\n", output::bytes(bytes)));
+        }
         let remote = report.remote.as_deref();
         let next = remote.map(|remote| format!("would fetch from {remote}, merge and push\n"));
         text.push_str(
@@ -251,8 +279,19 @@ pub fn shown(report: &SyncReport) -> String {
         text.push_str(&format!("committed {}: {message}\n", files(report.committed.len())));
     }
     text.push_str(&raw_of(report));
+    text.push_str(&ignored_of(report));
     if report.received > 0 {
         text.push_str(&format!("received {}\n", files(report.received)));
+    }
+    if report.removed > 0 {
+        text.push_str(&format!("removed {}: they were removed there\n", files(report.removed)));
+    }
+    if let Some(first) = report.restored.first() {
+        let pages = output::count(report.restored.len(), "page");
+        text.push_str(&format!(
+            "restored {pages} of this device that were removed there, such as {first}: `memtree forget` is what \
+             takes a session out\n"
+        ));
     }
     if !report.joined.is_empty() {
         let pages = output::count(report.joined.len(), "page");
@@ -264,9 +303,6 @@ pub fn shown(report: &SyncReport) -> String {
             "{sections} was edited on two devices: the other version is in the page's notes (`memtree status`)\n"
         ));
     }
-    if let Some(bytes) = report.first_push_bytes {
-        text.push_str(&format!("the first push: {}\n", output::bytes(bytes)));
-    }
     match (&report.remote, &report.offline) {
         (None, _) => text
             .push_str("no remote is known, so nothing was pushed: `git remote add origin URL`\n"),
@@ -275,7 +311,8 @@ pub fn shown(report: &SyncReport) -> String {
         )),
         (Some(remote), None) if report.pushed => {
             text.push_str(&beside_of(report));
-            text.push_str(&format!("pushed to {remote}/{}\n", report.branch));
+            let there = report.there.as_deref().unwrap_or(&report.branch);
+            text.push_str(&format!("pushed to {remote}/{there}\n"));
         }
         (Some(remote), None) => text.push_str(&format!("`{remote}` has everything\n")),
     }

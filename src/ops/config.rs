@@ -4,15 +4,16 @@
 //! The first is noted below `.memtree/local`. The second stands in the person's own configuration,
 //! which is theirs: comments, order and every other line stay as they are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
+use crate::base::text;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
-use crate::model::ids::Device;
+use crate::model::ids::{Device, Person};
 use crate::ops::own_settings::{self, Changed};
 use crate::settings;
 use crate::settings::accepted::{Accepted, WaitingSetting};
@@ -62,6 +63,14 @@ impl Memory {
     }
 }
 
+impl Memory {
+    /// Whether anything of this memory comes from a device.
+    pub fn knows_device(&self, device: &Device) -> bool {
+        let sessions = self.store().session_ids().unwrap_or_default();
+        device == self.device() || sessions.iter().any(|id| id.device == *device)
+    }
+}
+
 /// A setting that was written into the person's own configuration.
 #[derive(Debug, Serialize)]
 pub struct SetReport {
@@ -80,14 +89,41 @@ pub fn set_own(environment: &Environment, key: &str, value: &str) -> Result<SetR
     }
     let typed = settings::value_of(key, value);
     let path = environment.settings_path();
-    let Changed { file, changed, .. } = own_settings::change(environment, |before| {
+    if key == "team.name" && !value.is_empty() {
+        value.parse::<Person>().map_err(|why| no_value(key, value, why))?;
+    }
+    let done = own_settings::change(environment, |before| {
         let text = with_setting(before, key, in_toml(&typed)?)?;
         // What cannot be used would stop every other command.
         settings::check_own(&path, &text)
             .map_err(|err| [vec![err.what().to_string()], err.causes()].concat().join(": "))?;
         Ok((text, ()))
-    })?;
+    });
+    // A value that nothing can be done with is no fault of the file.
+    let Changed { file, changed, .. } =
+        done.map_err(|err| wrong_value(&path, key, value, &typed).unwrap_or(err))?;
     Ok(SetReport { file, key: key.to_string(), value: value.to_string(), changed })
+}
+
+/// What is wrong with a value that the setting cannot have, whatever else stands in the file.
+fn wrong_value(path: &Path, key: &str, value: &str, typed: &toml::Value) -> Option<Error> {
+    let alone = in_toml(typed).and_then(|typed| with_setting("", key, typed));
+    let err = match alone {
+        Err(why) => return Some(no_value(key, value, why)),
+        Ok(alone) => settings::check_own(path, &alone).err()?,
+    };
+    // The way in which it is read says nothing to a person.
+    let why = err.causes().into_iter().find(|why| !why.contains("untagged enum"));
+    Some(no_value(key, value, why.unwrap_or_else(|| "it means nothing there".into())))
+}
+
+fn no_value(key: &str, value: &str, why: String) -> Error {
+    let error = Error::usage(format!("`{}` is no value of `{key}`", text::one_line(value, 80)));
+    let hint = match settings::allowed(key) {
+        Some(allowed) => format!("it takes {allowed}; nothing was changed"),
+        None => "`memtree config` says what each setting means; nothing was changed".into(),
+    };
+    error.because(why).hint(hint)
 }
 
 /// A value as `toml_edit` has it.
@@ -125,6 +161,8 @@ pub struct TrustReport {
     pub changed: bool,
     /// All devices that are trusted now.
     pub trust: Vec<String>,
+    /// Whether this memory has never seen a device of that name, where there is a memory.
+    pub is_unknown: bool,
 }
 
 /// Writes into the person's own configuration whether a device is trusted.
@@ -140,7 +178,7 @@ pub fn judge_device(
     }
     let Changed { file, changed, outcome: trust } =
         own_settings::change(environment, |before| judged(before, &device, verdict))?;
-    Ok(TrustReport { file, device, changed, trust })
+    Ok(TrustReport { file, device, changed, trust, is_unknown: false })
 }
 
 /// The configuration with the verdict in it, and who is trusted then.

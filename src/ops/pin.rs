@@ -47,7 +47,7 @@ impl Memory {
         for reference in &request.sessions {
             let session = recall::session_named(store, reference)?;
             if !files::is_file(store.layout().digest(&session)) {
-                return Err(Error::new(format!("there is no session `{session}`"))
+                return Err(Error::not_found(format!("there is no session `{session}`"))
                     .hint("`memtree search` shows what there is"));
             }
             let changed = !request.dry_run && pin(store, &session, pinned)?;

@@ -225,7 +225,7 @@ fn target(memory: &Memory, request: &RecallRequest) -> Result<Target> {
     }
     if looks_like_id(name) {
         // Whoever names a session does not want another one that is somehow like it.
-        return Err(Error::usage(format!("there is no session `{name}`"))
+        return Err(Error::not_found(format!("there is no session `{name}`"))
             .because(
                 "a session id is like SES3_laptop_SP1C2: \
                  eight sessions make a core, eight cores a sphere",
@@ -342,7 +342,7 @@ pub fn session_named(store: &Store, what: &str) -> Result<SessionId> {
         return numbered(store, number).map(|(session, _)| session);
     }
     from_path(store, what).map(|target| target.session).ok_or_else(|| {
-        Error::usage(format!("`{}` names no session", text::one_line(what, 80))).hint(
+        Error::not_found(format!("`{}` names no session", text::one_line(what, 80))).hint(
             "name it by its id (`SES3_laptop_SP1C2`), by its number in the last search, \
                  or by its path",
         )

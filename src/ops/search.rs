@@ -195,6 +195,18 @@ impl Memory {
                 false => index.search_phrasings(phrasings, now, limit),
             };
             let mut found = ask(&phrasings)?;
+            if phrasings.len() > 1 && found.hits.iter().all(|hit| hit.weak) {
+                // Among the words of the others one that is sure by itself looks like a guess.
+                for phrasing in &phrasings {
+                    let alone = ask(std::slice::from_ref(phrasing))?.hits;
+                    for sure in alone.iter().filter(|hit| !hit.weak) {
+                        let there = found.hits.iter_mut().find(|hit| hit.session == sure.session);
+                        if let Some(hit) = there {
+                            (hit.weak, hit.confidence) = (false, sure.confidence);
+                        }
+                    }
+                }
+            }
             let looser = query.without_quotes().filter(|_| digests && found.total == 0);
             if let Some(looser) = looser {
                 found = ask(&looser.phrasings(&request.also))?;

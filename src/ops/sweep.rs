@@ -6,7 +6,7 @@
 //! mark), then the days. A sweep that is killed leaves a prefix; the next one does the rest and
 //! ends in the same tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -14,6 +14,7 @@ use chrono::NaiveDate;
 use serde::Serialize;
 
 use crate::adapters::shared::SharedFiles;
+use crate::adapters::{self, Adapter};
 use crate::base::clock::Timestamp;
 use crate::base::files::{self, Stamp};
 use crate::base::setters::setters;
@@ -121,7 +122,17 @@ impl SweepRequest<'_> {
     /// All places that would be looked at, whether they are there or not: for whoever waits for
     /// changes.
     pub fn places(&self, memory: &Memory) -> Result<Vec<PathBuf>> {
-        let roots = memory.resolved(&self.selection)?.roots.into_iter().map(|root| root.path);
+        let resolved = memory.resolved(&self.selection)?;
+        let roots: Vec<PathBuf> = resolved.roots.into_iter().map(|root| root.path).collect();
+        // Where only other agents keep their logs nothing comes that is meant.
+        let places = &memory.environment().places;
+        let (meant, others): (Vec<&dyn Adapter>, Vec<&dyn Adapter>) =
+            adapters::ALL.iter().copied().partition(|adapter| self.selection.has(adapter.name()));
+        let of = |adapters: &[&dyn Adapter]| -> HashSet<PathBuf> {
+            adapters.iter().flat_map(|adapter| adapter.roots(places)).collect()
+        };
+        let (meant, others) = (of(&meant), of(&others));
+        let roots = roots.into_iter().filter(|root| meant.contains(root) || !others.contains(root));
         Ok(roots.chain(self.folders_of(memory).into_iter().map(|folder| folder.path)).collect())
     }
 

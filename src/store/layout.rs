@@ -34,6 +34,16 @@ pub const STATED: &str = "semantic/stated.md";
 /// What git has to leave out, as `.gitignore` says it.
 pub const IGNORED_BY_GIT: &[&str] = &["/.memtree/", "/sessions/*/snapshot/", "/sessions/*.jsonl"];
 
+/// Whether a file or folder is left out of git by what `.gitignore` says of every memory.
+pub fn is_left_out_by_us(relative: &str) -> bool {
+    let parts: Vec<&str> = relative.trim_end_matches('/').split('/').collect();
+    match parts.as_slice() {
+        [".memtree", ..] | ["sessions", _, SNAPSHOT, ..] => true,
+        ["sessions", name] => name.ends_with(EVENT_LOG_SUFFIX),
+        _ => false,
+    }
+}
+
 /// What git is asked about: all in which something has to stay on this device.
 pub const TO_ASK_GIT_ABOUT: &[&str] = &[".memtree", "sessions/*/snapshot/*"];
 

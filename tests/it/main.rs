@@ -82,3 +82,4 @@ mod transcripts; // the console blocks of the README and the guide
 mod upgrade;
 mod verify; // proof that nothing was lost, and the name of whatever was
 mod watch; // sweeping when logs change, until told to stop
+mod wrong_words; // what a person types wrongly, and what is said to it

@@ -47,7 +47,7 @@ fn a_name_that_is_no_session_is_not_searched_for() {
     for name in
         ["SES99_laptop_SP1C4", "SES1_nobody_SP1C0", "ses1_desk_sp1c1", "SES2_desk_SP1C1x#EP_001"]
     {
-        let said = desk.memtree(["recall", name]).code(2);
+        let said = desk.memtree(["recall", name]).code(1);
         assert_eq!(said.stdout, "", "{name}");
         said.stderr_has("there is no session");
     }

@@ -288,3 +288,82 @@ fn a_later_rule_that_undoes_ours_is_named_and_mended() {
     left.memtree(["doctor", "--fix"]).any().1.stdout_has("core/");
     assert_eq!(left.read(".gitattributes"), mended);
 }
+
+#[test]
+fn own_digests_that_somebody_tidied_away_come_back() {
+    let net = Net::of(&["ann", "bob"]);
+    let [ann, bob] = net.desks.as_slice() else { unreachable!() };
+    swept(ann, ID, "Which rope holds the mast?");
+    let page = ann.digest_path("SES1_ann_SP1C1");
+    let noted = ann.read(&page) + "my own note\n";
+    ann.write(&page, &noted);
+    ann.memtree(["sync"]).success();
+    bob.memtree(["sync"]).success();
+    bob.git(["rm", "-r", "--quiet", "sessions/SES1_ann_SP1C1", "daily"]);
+    bob.git(["commit", "--quiet", "--message", "tidy up"]);
+    bob.git(["push", "--quiet", "origin", "HEAD:main"]);
+    let said = ann.memtree(["sync"]).success();
+    let said = said.stdout_has("removed ").stdout_has("restored ").stdout_has("memtree forget");
+    assert!(!said.stdout.contains("received "), "{}", said.stdout);
+    assert!(ann.read(&page).ends_with("my own note\n"));
+    bob.memtree(["sync"]).success();
+    assert!(bob.read(&page).ends_with("my own note\n"));
+    // What was forgotten stays forgotten.
+    ann.memtree(["forget", "SES1_ann_SP1C1", "--yes"]).success();
+    ann.memtree(["sync"]).success();
+    bob.memtree(["sync"]).success();
+    ann.memtree(["sync"]).success();
+    assert!(!ann.store().join(&page).exists());
+}
+
+#[test]
+fn a_page_of_others_that_cannot_be_read_has_a_way_back() {
+    let net = Net::of(&["ann", "bob"]);
+    let [ann, bob] = net.desks.as_slice() else { unreachable!() };
+    swept(ann, ID, "Which rope holds the mast?");
+    ann.memtree(["sync"]).success();
+    bob.memtree(["sync"]).success();
+    let page = ann.digest_path("SES1_ann_SP1C1");
+    ann.write(&page, "no page at all\n");
+    ann.git(["commit", "--quiet", "--all", "--message", "oops"]);
+    ann.git(["push", "--quiet", "origin", "HEAD:main"]);
+    bob.memtree(["log", "user", "high water"]).success();
+    let refused = bob.memtree(["sync"]).code(1);
+    let refused = refused.stderr_has("the memory is not whole").stderr_has(&page);
+    let command = refused.stderr.split('`').find(|part| part.contains(" checkout ")).unwrap();
+    let words: Vec<&str> = command.split(' ').skip_while(|word| *word != "checkout").collect();
+    assert!(bob.try_git(&words).status.success(), "{command}");
+    bob.memtree(["sync"]).success().stdout_has("pushed");
+    assert!(bob.read(&page).contains("rope"));
+}
+
+#[test]
+fn where_and_how_much_is_said_before_it_is_pushed() {
+    let desk = Desk::in_memory().on_device("left");
+    let who = "[user]\n\tname = desk\n\temail = desk@example.org\n";
+    fs::write(desk.home().join(".gitconfig"), who).unwrap();
+    desk.memtree(["init"]).success();
+    desk.memtree(["sync", "--check"]).code(1).stderr_has("is in no git repository");
+    let bare = desk.root().join("shared.git");
+    let shared = bare.to_str().unwrap();
+    desk.git(["init", "--quiet", "--initial-branch=main"]);
+    desk.git(["init", "--quiet", "--bare", "--initial-branch=main", shared]);
+    desk.git(["remote", "add", "origin", shared]);
+    desk.memtree(["sync", "--dry-run"]).success().stdout_has("the first push: ");
+    desk.memtree(["sync"]).success().stderr_has("the first push: ");
+    desk.memtree(["log", "user", "high water"]).success();
+    assert!(!desk.memtree(["sync", "--dry-run"]).success().stdout.contains("first push"));
+    // A branch that follows another one goes there.
+    desk.git(["checkout", "--quiet", "-b", "lap", "--track", "origin/main"]);
+    desk.memtree(["sync"]).success().stdout_has("pushed to origin/main");
+    // What the person says with it is looked through, and so is what an editor wrote in UTF-16.
+    desk.memtree(["log", "user", "low water"]).success();
+    desk.memtree(["sync", "--message", &format!("with {KEY}")]).code(1).stderr_has("--message:1: ");
+    let mut note = vec![0xff, 0xfe];
+    note.extend(format!("the token is\n{TOKEN}\n").encode_utf16().flat_map(u16::to_le_bytes));
+    desk.write("notes.md", &note);
+    desk.memtree(["sync"]).code(1).stderr_has("notes.md:2: ");
+    fs::remove_file(desk.store().join("notes.md")).unwrap();
+    desk.git(["commit", "--quiet", "--all", "--message", &format!("see {TOKEN}")]);
+    desk.memtree(["sync"]).code(1).stderr_has("the commit's message:1: ");
+}

@@ -206,6 +206,7 @@ fn a_person_who_left_is_removed() {
     assert!(!bo.texts().values().any(|text| text.contains("mast")), "nothing of hers is left");
     // Once more, with the remote there.
     ana.memtree(["sync", "--team"]).success();
+    bo.memtree(["forget", "--undo", "ana"]).success().stdout_has("ana is read again");
     bo.memtree(["sync", "--team"]).success().stdout_has("here: ana");
     bo.memtree(["forget", "--author", "ana", "--yes"])
         .success()
@@ -289,4 +290,44 @@ fn what_a_hostile_colleague_sends_stays_text() {
     let paths = bo.memtree(["search", "rope", "--team", "--paths"]).success();
     assert!(!paths.stdout.contains("SES2_eve"), "{}", paths.stdout);
     bo.memtree(["verify"]).success();
+}
+
+#[test]
+fn who_left_does_not_come_back_with_the_next_sync() {
+    let repository = bare();
+    let ana = person("ana", "\"boats\"", repository.path());
+    log_of(&ana, 1, "boats", "Which rope holds the mast?");
+    ana.memtree(["sweep"]).success();
+    ana.memtree(["sync", "--team"]).success();
+    let bo = person("bo", "", repository.path());
+    bo.memtree(["sync", "--team"]).success().stdout_has("here: ana");
+    bo.memtree(["forget", "--author", "ana", "--yes"]).success();
+    // She still may push, and her next sync puts her folder there again.
+    ana.memtree(["sync", "--team"]).success();
+    assert!(files_of(repository.path()).contains("ana/"));
+    bo.memtree(["sync", "--team"])
+        .success()
+        .stdout_has("left, and not read although there again: ana");
+    bo.memtree(["search", "rope", "--team"]).code(2).stderr_has("no other person's memory");
+}
+
+#[test]
+fn two_people_of_one_name_are_noticed() {
+    let repository = bare();
+    let one = person("ana", "\"boats\"", repository.path());
+    log_of(&one, 1, "boats", "Which rope holds the mast?");
+    one.memtree(["sweep"]).success();
+    one.memtree(["sync", "--team"]).success();
+    let other = person("bo", "", repository.path());
+    let address = repository.path().display();
+    other.configure(format!("[team]\nname = \"ana\"\nrepository = \"{address}\"\n"));
+    other
+        .memtree(["sync", "--team"])
+        .success()
+        .stdout_has("your folder has sessions of the device ana-pc")
+        .stdout_has("memtree config trust ana-pc");
+    // Her own second device is hers.
+    other.memtree(["config", "trust", "ana-pc"]).success();
+    let said = other.memtree(["sync", "--team"]).success();
+    assert!(!said.stdout.contains("of the device"), "{}", said.stdout);
 }

@@ -109,6 +109,17 @@ impl Git<'_> {
         Ok(self.changes(folder, from, to)?.into_keys().collect())
     }
 
+    /// Those of them that are gone in the second.
+    pub fn removed_paths(
+        &self,
+        folder: &Path,
+        from: &str,
+        to: &str,
+    ) -> Result<Vec<String>, String> {
+        let changes = self.changes(folder, from, to)?.into_iter();
+        Ok(changes.filter(|(_, (_, new))| new.is_none()).map(|(path, _)| path).collect())
+    }
+
     /// What two commits come from.
     pub fn merge_base(&self, folder: &Path, sides: [&str; 2]) -> Result<Option<String>, String> {
         let (code, answer) = self.ask(folder, &["merge-base", sides[0], sides[1]], Vec::new())?;

@@ -48,6 +48,24 @@ impl Git<'_> {
         if matches!(code, 0 | 1) { Ok(names(&answer)) } else { Err(failed(code)) }
     }
 
+    /// The rules that leave out some paths below a folder of the working tree: the file, the line
+    /// and the pattern of each, with its path.
+    pub fn ignore_rules(
+        &self,
+        folder: &Path,
+        paths: &[String],
+    ) -> Result<Vec<[String; 4]>, String> {
+        let mut asked = paths.join("\0").into_bytes();
+        asked.push(0);
+        let (code, answer) =
+            self.ask(folder, &["check-ignore", "--verbose", "-z", "--stdin"], asked)?;
+        if !matches!(code, 0 | 1) {
+            return Err(failed(code));
+        }
+        let fields = names(&answer);
+        Ok(fields.chunks_exact(4).filter_map(|rule| rule.to_vec().try_into().ok()).collect())
+    }
+
     /// The commit that wrote a line of a file; none where git does not know, or where it is not
     /// committed.
     pub fn commit_of_line(&self, folder: &Path, file: &str, line: usize) -> Option<String> {

@@ -16,13 +16,15 @@ pub struct Named {
     /// What stands between quotation marks: `unrecognized subcommand 'bell'`. In lower case.
     quoted: Vec<String>,
     words: Vec<String>,
+    /// Whether it has the name of an error: `ImportError`, `EWOULDBLOCK`.
+    has_name: bool,
 }
 
 impl Named {
     /// What is looked for, given a line as it was printed.
     pub fn of(line: &str) -> Named {
         let words = words::telling(&errors::fingerprint(line));
-        Named { codes: codes(line), quoted: quoted(line), words }
+        Named { codes: codes(line), quoted: quoted(line), words, has_name: has_name(line) }
     }
 
     /// Whether a text speaks of it.
@@ -36,6 +38,8 @@ impl Named {
         let telling = words::telling(&errors::fingerprint(text));
         let shared = self.words.iter().filter(|word| telling.contains(word)).count();
         match self.words.len() {
+            // One word alone is met in sentences that speak of no error at all.
+            0 | 1 if self.codes.is_empty() && self.quoted.is_empty() && !self.has_name => false,
             all @ 0..FEWEST => shared == all,
             all => shared >= FEWEST && shared * SHARE.1 >= SHARE.0 * all,
         }
@@ -49,6 +53,15 @@ fn codes(line: &str) -> Vec<String> {
     // A word with a number is a code where it is written in capitals.
     let codes = found.filter(|code| !code.bytes().any(|byte| byte.is_ascii_lowercase()));
     codes.map(str::to_ascii_lowercase).collect()
+}
+
+/// Whether a line has the name of an error: a word in capitals, or one that says so at its end.
+fn has_name(line: &str) -> bool {
+    static NAME: StaticRegex = StaticRegex::new(
+        r"\b(?:[A-Z][A-Z_]{3,}|[A-Z][A-Za-z]*[a-z](?:Error|Exception|Fault|Panic|Timeout))\b",
+    );
+    const MARKS: &[&str] = &["ERROR", "FATAL", "WARN", "WARNING", "FAIL", "FAILED", "PANIC"];
+    NAME.find_iter(line).any(|name| !MARKS.contains(&name.as_str()))
 }
 
 /// The names that an error quotes; paths and numbers differ from time to time.
@@ -77,5 +90,8 @@ mod tests {
         assert!(!is_in("error: unrecognized subcommand 'horn'", lesson));
         assert!(!is_in("error: unrecognized subcommand 'bell'", "Ring the bell before noon"));
         assert!(!is_in("...", lesson));
+        // One everyday word is no error; the name of one is.
+        assert!(!is_in("never happened 9981", "it happened again at noon"));
+        assert!(is_in("EWOULDBLOCK", "the lock is held: EWOULDBLOCK, so wait"));
     }
 }

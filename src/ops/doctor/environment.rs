@@ -127,6 +127,7 @@ pub fn git(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
     )?;
     attributes(doctor, findings)?;
     push_hook(doctor, findings)?;
+    ignored(doctor, findings);
     driver(doctor, findings)
 }
 
@@ -164,6 +165,17 @@ fn attributes(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
         ),
     }
     Ok(())
+}
+
+/// Pages that a rule from outside of the memory keeps out of git.
+fn ignored(doctor: &Doctor<'_>, findings: &mut Findings) {
+    let pages = doctor.memory.ignored_pages().unwrap_or_default();
+    let shown: Vec<String> = pages.iter().map(|page| page.shown()).collect();
+    if let Some(said) = crate::ops::sync::said_of_ignored(&shown) {
+        let what = format!("git leaves out pages of this memory: {said}");
+        let means = "plain `git add` does not take them, so other machines never get them";
+        findings.warning(what, means, "`memtree sync` adds them all the same; or narrow that rule");
+    }
 }
 
 /// A hook of ours that looked at what is checked out, whatever was pushed.

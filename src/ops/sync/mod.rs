@@ -9,6 +9,7 @@ mod checks;
 mod copies;
 mod episodes;
 mod hook;
+mod ignored;
 mod merge_file;
 mod merges;
 mod outgoing;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::base::files;
 use crate::base::git::{GitWork, Pushed, Repository};
 use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
@@ -34,6 +36,7 @@ use crate::store::layout::Layout;
 
 pub use checks::Exposed;
 pub use hook::InstalledHook;
+pub use ignored::{IgnoredPage, said_of as said_of_ignored};
 pub use merge_file::{MergeFileReport, MergeFileRequest, merge_file};
 pub use merges::SettledMerges;
 pub use raw::RawAmount;
@@ -66,6 +69,8 @@ pub struct SyncRequest<'a> {
     pub program: PathBuf,
     /// Is told of each step.
     progress: &'a dyn Fn(&str),
+    /// Is told how much the first push sends, in bytes, before it does.
+    first_push: &'a dyn Fn(u64),
 }
 
 setters!(SyncRequest<'_> {
@@ -87,6 +92,7 @@ impl Default for SyncRequest<'_> {
             may_ask: false,
             program: PathBuf::new(),
             progress: &|_| {},
+            first_push: &|_| {},
         }
     }
 }
@@ -96,6 +102,11 @@ impl<'a> SyncRequest<'a> {
     pub fn progress(self, progress: &'a dyn Fn(&str)) -> Self {
         SyncRequest { progress, ..self }
     }
+
+    /// Sets who is told how much the first push sends.
+    pub fn first_push(self, first_push: &'a dyn Fn(u64)) -> Self {
+        SyncRequest { first_push, ..self }
+    }
 }
 
 /// What a sync did.
@@ -103,6 +114,8 @@ impl<'a> SyncRequest<'a> {
 pub struct SyncReport {
     pub remote: Option<String>,
     pub branch: String,
+    /// The branch there, where a remote is known.
+    pub there: Option<String>,
     /// The files that were committed, or would be, relative to the memory.
     pub committed: Vec<String>,
     /// The message that they were committed with.
@@ -113,6 +126,14 @@ pub struct SyncReport {
     pub beside: Vec<String>,
     /// How many files came from the remote.
     pub received: usize,
+    /// How many files went because they went there.
+    pub removed: usize,
+    /// Own digests that went there although nobody forgot them, and are here again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// The pages that a rule from outside of the memory would have left out, each with that rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
     /// The pages that two devices had changed.
     pub joined: Vec<String>,
     /// Sections that two people changed: the other version of each is in the page's notes.
@@ -133,17 +154,13 @@ pub struct SyncReport {
 impl Memory {
     /// Commits, fetches, merges and pushes the memory.
     pub fn sync(&self, request: &SyncRequest<'_>) -> Result<SyncReport> {
-        let repository = self.repository().ok_or_else(|| {
-            Error::new(format!("the memory `{}` is in no git repository", self.root().display()))
-                .hint(
-                    "`git init` there, and `git remote add origin URL`; then `memtree sync` again",
-                )
-        })?;
+        let repository = self.repository().ok_or_else(|| self.no_repository())?;
         self.refuse_unfinished(&repository, request.dry_run)?;
         let remote = self.remote(&repository, request.remote.as_deref())?;
         let mut report = SyncReport {
             remote: remote.as_ref().map(|remote| remote.name.clone()),
             branch: repository.branch().unwrap_or_default(),
+            there: remote.as_ref().map(|remote| remote.there.clone()),
             dry_run: request.dry_run,
             ..SyncReport::default()
         };
@@ -159,6 +176,8 @@ impl Memory {
             if let Some(remote) = sync.remote_name() {
                 report.beside = self.refuse_leaks_beside(remote)?;
             }
+            report.first_push_bytes = sync.first_push(&changed);
+            report.ignored = self.ignored_pages()?.iter().map(IgnoredPage::shown).collect();
             report.committed = changed.into_iter().collect();
             report.raw = self.raw_among(&report.committed);
             report.message = sync.message(&report.committed);
@@ -179,6 +198,11 @@ impl Memory {
         sync.commit(&mut report)?;
         sync.exchange(&mut report)?;
         Ok(report)
+    }
+
+    fn no_repository(&self) -> Error {
+        Error::new(format!("the memory `{}` is in no git repository", self.root().display()))
+            .hint("`git init` there, and `git remote add origin URL`; then `memtree sync` again")
     }
 
     /// Stops where git waits for the person. No branch is checked out then, and that is no fault.
@@ -208,7 +232,7 @@ impl Memory {
 
     /// Looks through what would leave, and does nothing else.
     pub fn check_sync(&self, remote: Option<&str>) -> Result<()> {
-        let Some(repository) = self.repository() else { return Ok(()) };
+        let repository = self.repository().ok_or_else(|| self.no_repository())?;
         let remote = self.remote(&repository, remote).ok().flatten();
         self.refuse_new_place(remote.as_ref())?;
         self.refuse_tracked()?;
@@ -345,6 +369,7 @@ impl Sync<'_> {
         self.refuse_message()?;
         self.memory.refuse_tracked()?;
         self.settle(report)?;
+        report.ignored = self.add_ignored()?;
         let staged = self.stage(CANNOT_COMMIT)?;
         (self.request.progress)(LOOKING);
         let changed: BTreeSet<String> = staged.iter().cloned().collect();
@@ -430,7 +455,10 @@ impl Sync<'_> {
                     report.offline = Some(why);
                     return self.finish(report);
                 }
-                Some(Unreached::Empty) => report.first_push_bytes = self.size(),
+                Some(Unreached::Empty) => {
+                    report.first_push_bytes = self.size();
+                    (self.request.first_push)(report.first_push_bytes.unwrap_or_default());
+                }
                 None => self.merge(remote, report)?,
             }
             self.finish(report)?;
@@ -489,6 +517,20 @@ impl Sync<'_> {
         state.has_episodes = self.memory.syncs_episodes() == Some(true) || state.has_raw;
         state.seen.extend(head.map(|head| (remote.tracking(), head)));
         file.save(&state).map(drop).context(|| self.memory.store().cannot_write())
+    }
+
+    /// How much the first push would send, where the remote was never reached.
+    fn first_push(&self, changed: &BTreeSet<String>) -> Option<u64> {
+        let remote = self.remote.as_ref()?;
+        if self.memory.git().commit(self.memory.root(), &remote.tracking()).is_some() {
+            return None;
+        }
+        let size = |path: &String| {
+            let metadata = files::symlink_metadata(self.memory.root().join(path)).ok()?;
+            metadata.is_file().then_some(metadata.len())
+        };
+        let committed = self.repository.head().and_then(|_| self.size()).unwrap_or_default();
+        Some(committed + changed.iter().filter_map(size).sum::<u64>())
     }
 
     /// How much the memory is, in the last commit.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::state::SyncState;
 use super::{Remote, Sync, SyncReport};
+use crate::base::shell::quoted;
 use crate::base::{files, text};
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
@@ -45,11 +46,38 @@ impl Sync<'_> {
         }
         let head = self.repository.head().unwrap_or_default();
         let came = git.changed_paths(root, &ours, &head).map_err(cannot_ask)?;
-        report.received += came.len();
+        let removed = git.removed_paths(root, &ours, &head).map_err(cannot_ask)?;
+        let restored = self.restore_own(&ours, &removed)?;
+        report.received += came.len() - removed.len();
+        report.removed += removed.len() - restored.len();
+        report.restored.extend(restored);
         self.memory.guard_received(&came)?;
         self.settle(report)?;
         self.memory.rebuild_generated()?;
         self.commit_locked(report)
+    }
+
+    /// Brings back the pages of this device's sessions that are gone there although nobody forgot
+    /// them: a tidy-up, maybe, and no decision on what this device remembers.
+    fn restore_own(&self, ours: &str, removed: &[String]) -> Result<Vec<String>> {
+        let forgotten = self.memory.store().forgotten();
+        let claimed = files::read_to_string(self.memory.layout().forgotten()).unwrap_or_default();
+        let is_lost = |path: &&String| {
+            let session = layout::session_of(path).filter(|id| id.device == *self.memory.device());
+            session.is_some_and(|id| {
+                let name = id.to_string();
+                let is_claimed = claimed.split_whitespace().any(|word| word == name);
+                !forgotten.contains(&id) && !is_claimed
+            })
+        };
+        let lost: Vec<String> = removed.iter().filter(is_lost).cloned().collect();
+        let paths: Vec<String> = lost.iter().map(|path| format!(":(literal){path}")).collect();
+        for paths in paths.chunks(super::PATHS_AT_ONCE) {
+            let mut asked = vec!["checkout", "--quiet", ours, "--"];
+            asked.extend(paths.iter().map(String::as_str));
+            self.git(CANNOT_MERGE, &asked)?;
+        }
+        Ok(lost)
     }
 
     /// Takes in what goes on from what is here.
@@ -131,7 +159,7 @@ impl Sync<'_> {
                 .hint(format!(
                     "nothing was merged. `git log {name}/{there} -- {}` says who put it there; it has to go \
                      from there first",
-                    crate::base::shell::quoted(path)
+                    quoted(path)
                 )));
         }
         Ok(())
@@ -208,6 +236,8 @@ fn why_not_merged(said: &str, Remote { name, there, .. }: &Remote) -> String {
     }
 }
 
+/// So many versions of a page are looked at for one that can be read.
+const MOST_VERSIONS: &str = "--max-count=50";
 const CANNOT_MERGE: &str = "cannot merge what is new at the remote";
 const BY_HAND: &str =
     "nothing was changed: `git merge` it yourself, resolve that file and commit, then sync again";
@@ -262,20 +292,39 @@ impl Memory {
         for one in wrong.iter().take(10) {
             error = error.because(one.clone());
         }
-        Err(error.hint("`memtree doctor --fix` mends what can be mended; then sync again"))
+        let broken = changed.iter().find(|path| self.what_is_wrong_with(path).is_some());
+        let hint = broken.map(|path| self.way_back(path)).unwrap_or_default();
+        Err(error.hint(format!(
+            "`memtree doctor --fix` mends what can be mended{hint}; then sync again"
+        )))
+    }
+
+    /// The command that brings back the last version of a page that can be read.
+    fn way_back(&self, path: &str) -> String {
+        let (git, root) = (self.git(), self.root());
+        let literal = format!(":(literal){path}");
+        let asked = ["log", MOST_VERSIONS, "--format=%H", "--", &literal];
+        let commits = git.answer(root, &asked).unwrap_or_default();
+        let is_whole = |commit: &&str| {
+            let named = format!("{commit}:./{path}");
+            let page = git.answer(root, &["cat-file", "blob", &named]);
+            page.is_ok_and(|page| what_is_wrong(path, &page).is_none())
+        };
+        let git = format!("git -C {}", quoted(&root.display().to_string()));
+        match commits.lines().find(is_whole) {
+            Some(commit) => format!(
+                "; `{git} checkout {} -- {}` brings back its last version that can be read",
+                &commit[..10.min(commit.len())],
+                quoted(path)
+            ),
+            None => format!("; where nobody needs it, `{git} rm -- {}` takes it out", quoted(path)),
+        }
     }
 
     /// What is wrong with a page that git carries, by its path.
     fn what_is_wrong_with(&self, path: &str) -> Option<String> {
         let page = files::read_to_string(self.layout().of_page(path)?).ok()?;
-        let kind = layout::page_kind(path);
-        if kind != PageKind::Other && merge::has_markers(&page) {
-            return Some("holds both sides of a merge".into());
-        }
-        match kind {
-            PageKind::Digest => digest::parse(&page).err(),
-            _ => None,
-        }
+        what_is_wrong(path, &page)
     }
 
     /// How many sections of some pages have another version in the notes.
@@ -285,6 +334,17 @@ impl Memory {
             .filter_map(|page| files::read_to_string(page).ok())
             .map(|page| OtherVersion::all(&page).len())
             .sum()
+    }
+}
+
+fn what_is_wrong(path: &str, page: &str) -> Option<String> {
+    let kind = layout::page_kind(path);
+    if kind != PageKind::Other && merge::has_markers(page) {
+        return Some("holds both sides of a merge".into());
+    }
+    match kind {
+        PageKind::Digest => digest::parse(page).err(),
+        _ => None,
     }
 }
 

@@ -14,7 +14,7 @@ use crate::base::git::{GitWork, Pushed};
 use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
-use crate::model::ids::Person;
+use crate::model::ids::{Device, Person};
 
 /// How often a push is tried again after somebody else was faster.
 const TRIES: usize = 8;
@@ -47,6 +47,11 @@ pub struct TeamSyncReport {
     pub pushed: bool,
     /// Who could not be reached, and why; what is here stays.
     pub offline: Vec<String>,
+    /// Who has left, and has a folder there again; it is not read.
+    pub back: Vec<Person>,
+    /// Devices with sessions in the person's own folder that they do not trust: somebody else may
+    /// have the same name.
+    pub namesakes: Vec<Device>,
 }
 
 /// What became of the person's own part.
@@ -83,6 +88,10 @@ impl Memory {
             (report.shared, report.withdrawn) = (done.published.sessions, done.published.withdrawn);
             (report.removed, report.pushed) = (done.removed, done.pushed);
         }
+        let left = TeamState::file(self.layout()).load().left;
+        report.back = self.folders_of_people();
+        report.back.retain(|name| left.contains(name));
+        report.namesakes = self.namesakes()?;
         let people = self.colleagues()?.into_iter();
         report.people = people.filter(|one| files::is_dir(&one.root)).map(|one| one.name).collect();
         Ok(report)
@@ -127,7 +136,8 @@ impl Memory {
                 }
             }
             if !done.removed.is_empty() {
-                state.save(&TeamState::default()).context(|| self.store().cannot_write())?;
+                let rest = TeamState { leaving: Vec::new(), ..state.load() };
+                state.save(&rest).context(|| self.store().cannot_write())?;
             }
             return Ok(done);
         }

@@ -73,9 +73,12 @@ impl Memory {
         }
         // It may name their pages.
         files::if_exists(files::remove_file(&layout.last_search())).context(cannot)?;
+        let file = TeamState::file(layout);
+        let mut state = file.load();
+        if state.left.insert(author.clone()) {
+            file.save(&state).context(cannot)?;
+        }
         if in_repository {
-            let file = TeamState::file(layout);
-            let mut state = file.load();
             if !state.leaving.contains(&author) {
                 state.leaving.push(author.clone());
             }
@@ -86,6 +89,20 @@ impl Memory {
             });
         }
         Ok(report)
+    }
+
+    /// Lets a person's folder in the team's repository be read again, where they had left; says
+    /// whether they had.
+    pub fn readmit_author(&self, name: &str) -> Result<bool> {
+        let Ok(author) = name.parse::<Person>() else { return Ok(false) };
+        let file = TeamState::file(self.layout());
+        let mut state = file.load();
+        let had_left = state.left.remove(&author);
+        if had_left {
+            state.leaving.retain(|name| *name != author);
+            file.save(&state).context(|| self.store().cannot_write())?;
+        }
+        Ok(had_left)
     }
 
     fn planned_leave(&self, author: &Person) -> Result<LeaveReport> {

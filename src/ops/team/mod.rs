@@ -9,6 +9,7 @@ mod leave;
 mod publish;
 mod search;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,8 @@ impl Colleague {
 struct TeamState {
     /// Whose folders are to go from there.
     leaving: Vec<Person>,
+    /// Who has left: what appears under their names there is not read any more.
+    left: BTreeSet<Person>,
 }
 
 impl TeamState {
@@ -78,8 +81,9 @@ impl Memory {
         let mut all = self.named_colleagues()?;
         if !self.settings().team.repository.is_empty() {
             let own = self.own_name()?;
-            let folders = self.folders_of_people();
-            let others = folders.into_iter().filter(|name| Some(name) != own.as_ref());
+            let left = TeamState::file(self.layout()).load().left;
+            let folders = self.folders_of_people().into_iter().filter(|name| !left.contains(name));
+            let others = folders.filter(|name| Some(name) != own.as_ref());
             all.extend(others.map(|name| Colleague {
                 root: self.layout().team_folder(&name),
                 place: Place::Repository,

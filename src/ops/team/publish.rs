@@ -46,6 +46,25 @@ impl Memory {
         if secrets.is_empty() { Ok(published) } else { Err(self.leak(secrets)) }
     }
 
+    /// The devices that have sessions in the person's own folder and are neither this one nor
+    /// trusted.
+    pub(super) fn namesakes(&self) -> Result<Vec<Device>> {
+        let Some(own) = self.own_name()?.filter(|_| !self.settings().team.repository.is_empty())
+        else {
+            return Ok(Vec::new());
+        };
+        let there = Store::at(&self.layout().team_folder(&own));
+        let names: BTreeSet<&Device> = self.recognized().identity.names().collect();
+        let trust = &self.settings().devices.trust;
+        let is_other = |device: &Device| {
+            !names.contains(device) && !trust.iter().any(|name| name == device.as_str())
+        };
+        let sessions = there.session_ids().unwrap_or_default().into_iter();
+        let others: BTreeSet<Device> =
+            sessions.map(|id| id.device).filter(|device| is_other(device)).collect();
+        Ok(others.into_iter().collect())
+    }
+
     /// Puts a session there as it is here; returns the secrets in it.
     fn publish_session(&self, there: &Store, id: &SessionId) -> Result<Vec<Exposed>> {
         let cannot = || format!("cannot share the session `{id}`");
