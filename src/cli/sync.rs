@@ -237,10 +237,9 @@ fn beside_of(report: &SyncReport) -> String {
 
 /// The pages that a rule from outside would have left out.
 fn ignored_of(report: &SyncReport) -> String {
-    let said = crate::ops::sync::said_of_ignored(&report.ignored);
     let added = if report.dry_run { "would be added" } else { "added" };
-    said.map(|said| format!("{added} although an ignore rule leaves it out: {said}\n"))
-        .unwrap_or_default()
+    let said = crate::ops::sync::said_of_ignored(&report.ignored).into_iter();
+    said.map(|said| format!("{added} although an ignore rule leaves it out: {said}\n")).collect()
 }
 
 /// How much of it is raw.

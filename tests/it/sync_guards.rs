@@ -290,6 +290,39 @@ fn a_later_rule_that_undoes_ours_is_named_and_mended() {
 }
 
 #[test]
+fn pages_that_an_ignore_rule_from_elsewhere_leaves_out_travel_all_the_same() {
+    let (desk, _bare) = in_a_bigger_repository();
+    let git = |arguments: &[&str]| git_in(desk.root(), &desk.home(), arguments);
+    // A list of a language's template, and the person's own for all repositories.
+    fs::write(desk.root().join(".gitignore"), "/home\n/tmp\n/project\ndaily\n").unwrap();
+    fs::write(desk.home().join("ignore"), "*_DIGEST.md\n*.swp\n").unwrap();
+    let config = fs::read_to_string(desk.home().join(".gitconfig")).unwrap();
+    let excludes = desk.home().join("ignore");
+    let more = format!("[core]\n\texcludesFile = {}\n", excludes.display());
+    fs::write(desk.home().join(".gitconfig"), config + &more).unwrap();
+    swept(&desk, ID, "Which rope holds the mast?");
+    desk.write("core/notes.swp", "x");
+    desk.memtree(["doctor"])
+        .any()
+        .1
+        .stdout_has("git leaves out pages of this memory")
+        .stdout_has("daily/raw/2026-11-15.md")
+        .stdout_has("`daily` in ");
+    desk.memtree(["sync", "--dry-run"]).success().stdout_has("ignore rule");
+    desk.memtree(["sync"]).success().stdout_has("added although an ignore rule leaves it out");
+    let tracked = git(&["ls-tree", "-r", "--name-only", "origin/main"]);
+    assert!(tracked.contains("_DIGEST.md") && tracked.contains("daily/raw/2026"), "{tracked}");
+    assert!(!tracked.contains(".swp") && !tracked.contains("/snapshot/raw/"), "{tracked}");
+    assert!(!desk.memtree(["sync"]).success().stdout.contains("ignore rule"));
+    // What the memory's own list names is meant.
+    let own = desk.read(".gitignore");
+    desk.write(".gitignore", format!("{own}/knowledge/\n"));
+    desk.write("knowledge/concepts/rope.md", "# Rope\n");
+    desk.memtree(["sync"]).success();
+    assert!(!git(&["ls-tree", "-r", "--name-only", "origin/main"]).contains("rope.md"));
+}
+
+#[test]
 fn own_digests_that_somebody_tidied_away_come_back() {
     let net = Net::of(&["ann", "bob"]);
     let [ann, bob] = net.desks.as_slice() else { unreachable!() };

@@ -1,6 +1,8 @@
 //! Pages that git would leave out by a rule from outside of the memory: a bigger repository's
 //! `.gitignore`, or the person's own for all repositories. Nobody meant the memory by it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::{PATHS_AT_ONCE, Sync};
@@ -16,13 +18,6 @@ pub struct IgnoredPage {
     pub path: String,
     /// The rule, and where it stands.
     pub rule: String,
-}
-
-impl IgnoredPage {
-    /// As a person reads it.
-    pub fn shown(&self) -> String {
-        format!("`{}` ({})", self.path, self.rule)
-    }
 }
 
 impl Memory {
@@ -90,7 +85,7 @@ fn is_own_page(path: &str) -> bool {
 
 impl Sync<'_> {
     /// Stages such pages all the same; says what left them out.
-    pub(super) fn add_ignored(&self) -> Result<Vec<String>> {
+    pub(super) fn add_ignored(&self) -> Result<Vec<IgnoredPage>> {
         let pages = self.memory.ignored_pages()?;
         let paths: Vec<String> =
             pages.iter().map(|page| format!(":(literal){}", page.path)).collect();
@@ -99,16 +94,22 @@ impl Sync<'_> {
             asked.extend(paths.iter().map(String::as_str));
             self.git(super::CANNOT_COMMIT, &asked)?;
         }
-        Ok(pages.iter().map(IgnoredPage::shown).collect())
+        Ok(pages)
     }
 }
 
-/// What is said of pages that a rule leaves out: how many, and the first of them with its rule.
-pub fn said_of(pages: &[String]) -> Option<String> {
-    let first = pages.first()?;
-    let more = match pages.len() - 1 {
-        0 => String::new(),
-        more => format!(", and {} more", text::counted(more, "page")),
+/// What is said of pages that rules leave out: for each rule the first page and how many more.
+pub fn said_of(pages: &[IgnoredPage]) -> Vec<String> {
+    let mut by_rule: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for IgnoredPage { path, rule } in pages {
+        by_rule.entry(rule).or_default().push(path);
+    }
+    let said = |(rule, paths): (&str, Vec<&str>)| {
+        let more = match paths.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {} more", text::counted(more, "page")),
+        };
+        format!("`{}`{more} ({rule})", paths[0])
     };
-    Some(format!("{first}{more}"))
+    by_rule.into_iter().map(said).collect()
 }

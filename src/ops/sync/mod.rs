@@ -133,7 +133,7 @@ pub struct SyncReport {
     pub restored: Vec<String>,
     /// The pages that a rule from outside of the memory would have left out, each with that rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ignored: Vec<String>,
+    pub ignored: Vec<IgnoredPage>,
     /// The pages that two devices had changed.
     pub joined: Vec<String>,
     /// Sections that two people changed: the other version of each is in the page's notes.
@@ -177,7 +177,7 @@ impl Memory {
                 report.beside = self.refuse_leaks_beside(remote)?;
             }
             report.first_push_bytes = sync.first_push(&changed);
-            report.ignored = self.ignored_pages()?.iter().map(IgnoredPage::shown).collect();
+            report.ignored = self.ignored_pages()?;
             report.committed = changed.into_iter().collect();
             report.raw = self.raw_among(&report.committed);
             report.message = sync.message(&report.committed);
