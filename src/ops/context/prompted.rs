@@ -25,8 +25,8 @@ pub const HEADING: &str = "What bears on this prompt";
 const HITS: usize = 5;
 const LINES: usize = 2;
 /// How likely a session has to be what was asked for, by the search itself: below it, hardly one
-/// of twenty that have words in common is.
-const LIKELY: f64 = 0.12;
+/// of twenty is.
+const LIKELY: f64 = 0.05;
 /// In how many sessions a name may be to be rare.
 const RARE_IN: usize = 3;
 

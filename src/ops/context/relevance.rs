@@ -19,7 +19,7 @@ const OF_ANY_TASK: f32 = 0.7;
 /// than one rare word, and in a long prompt more, since some of its words are in any session. Both
 /// are round numbers near the best of those that were tried on prompts of other work and on
 /// questions about real sessions, project by project (docs/benchmarks.md).
-const SURE: (f32, f32) = (4.5, 0.35);
+const SURE: (f32, f32) = (4.0, 0.35);
 /// The same for a prompt that asks something: it is likelier that it was answered once.
 const SURE_ANSWER: (f32, f32) = (2.0, 0.2);
 /// What a word counts at least that a line is given for.
