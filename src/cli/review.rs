@@ -320,7 +320,9 @@ impl Screen {
             page.push_str(&format!("\n! {warning}\n"));
         }
         let rows = usize::from(self.term.size().0);
-        let keys = format!("\n{}\n{}", wrapped(KEYS, width, ""), self.note);
+        // Its spaces only go where they have to.
+        let keys = if KEYS.len() > width { wrapped(KEYS, width, "") } else { KEYS.to_string() };
+        let keys = format!("\n{keys}\n{}", self.note);
         output::print(&format!("{}{keys}", fitting(&page, rows, keys.lines().count())));
     }
 

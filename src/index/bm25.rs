@@ -35,6 +35,8 @@ const NAMES: f32 = 0.2;
 const IN_TIME: f32 = 0.8;
 /// How much a term counts that is found in the place of a misspelled one.
 pub const NEAR_TERM: f32 = 0.6;
+/// How much of such a word was asked for: who has all that may be meant by a slip has nearly all.
+pub const ASKED_BY_SLIP: f32 = 0.8;
 /// How much a term counts that means about the same as the one that was asked for.
 pub const SYNONYM: f32 = 0.5;
 /// How much the commonest word of a meaning says of how rare the meaning is, against the word that

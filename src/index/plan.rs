@@ -151,7 +151,7 @@ impl Plan {
                     word.text.chars().count() >= VERY_LONG_WORD || likely(near)
                 };
                 if let Some((_, having)) = near.first().filter(sure) {
-                    asked = bm25::idf(*having, living) * typed_weight;
+                    asked = bm25::idf(*having, living) * typed_weight * bm25::ASKED_BY_SLIP;
                 }
                 taken.extend(near.into_iter().map(|(word, _)| word));
             }
