@@ -238,7 +238,7 @@ fn beside_of(report: &SyncReport) -> String {
 /// The pages that a rule from outside would have left out.
 fn ignored_of(report: &SyncReport) -> String {
     let added = if report.dry_run { "would be added" } else { "added" };
-    let said = crate::ops::sync::said_of_ignored(&report.ignored).into_iter();
+    let said = crate::ops::ignored::shown(&report.ignored).into_iter();
     said.map(|said| format!("{added} although an ignore rule leaves it out: {said}\n")).collect()
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::base::static_regex::StaticRegex;
-use crate::distill::digest::change::explains;
+use crate::distill::change::explains;
 use crate::model::ids::EpisodeId;
 
 /// What a line says behind a state that was mended.

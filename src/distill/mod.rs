@@ -4,6 +4,7 @@
 //! Nothing here reads, writes or fails, and nothing but the session decides what is said of it.
 
 pub mod agent_state;
+pub mod change;
 pub mod clean;
 pub mod commands;
 pub mod core;

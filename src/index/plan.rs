@@ -257,9 +257,10 @@ fn query_terms(query: &Query, times: &NamedTimes, language: Language) -> Vec<Que
         typed = terms::of(&text);
     }
     let says_something = |word: &QueryTerm| {
-        !terms::is_question_word(&word.typed)
-            && !language.is_question_word(&word.typed)
-            && !(then && language.is_everyday(&word.typed))
+        let typed = &word.typed;
+        let asks = terms::is_question_word(typed) || language.is_question_word(typed);
+        let is_known = then && language.is_everyday(typed);
+        !asks && !is_known
     };
     if typed.iter().any(says_something) || !query.phrases.is_empty() {
         typed.retain(says_something);

@@ -27,6 +27,7 @@ pub mod flush;
 pub mod forget;
 pub mod git_exposure;
 pub mod handoff;
+pub mod ignored;
 pub mod install;
 pub mod launch;
 pub mod lint;

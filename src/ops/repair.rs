@@ -401,7 +401,7 @@ fn digest_again(
     // What is no longer there is written as if it had never been.
     let merge = |now: Option<&str>| {
         let now = now.filter(|now| *now == text)?;
-        let known = authored::without_stale_hashes(now, &digest::RULES);
+        let known = digest::without_stale_hashes(now);
         Some(match is_torn {
             true => digest::text(&again),
             false => digest::text_over(&known, &again),

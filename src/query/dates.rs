@@ -132,12 +132,12 @@ impl NamedTimes {
             }
         }
         // Where words stand without spaces, a time may be anywhere among them.
-        if languages::is_unspaced(&lower) {
-            if let Some((name, time)) = times_elsewhere::within(&lower) {
-                named.times.push(time.into());
-                named.words.push(name.to_string());
-                named.relative.push(name.to_string());
-            }
+        if languages::is_unspaced(&lower)
+            && let Some((name, time)) = times_elsewhere::within(&lower)
+        {
+            named.times.push(time.into());
+            named.words.push(name.to_string());
+            named.relative.push(name.to_string());
         }
         named
     }

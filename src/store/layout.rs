@@ -108,7 +108,7 @@ pub const JOINED_SAMPLES: &[(&str, &str)] = &[
     ("forgotten.md", "union"),
     ("knowledge/log.md", "union"),
     ("memories/a.md", "union"),
-    ("patterns/a.jsonl", "union"),
+    ("patterns/reviews.jsonl", "union"),
     ("patterns/active.md", "union"),
     ("sessions/INDEX.md", "union"),
 ];

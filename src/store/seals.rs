@@ -189,7 +189,10 @@ impl Seals {
                 continue;
             }
             let Some(page) = files::if_exists(files::read(&path))? else { continue };
-            if self.damage(layout, &name, Some(&page)).is_none() && !page.is_empty() {
+            // What a run finds changed it has made anew before; what it wrote since looks the same.
+            let damage = self.damage(layout, &name, Some(&page));
+            let is_whole = damage.is_none_or(|damage| damage == Damage::Changed);
+            if is_whole && !page.is_empty() {
                 self.pages.insert(name.clone(), seal(layout, &name, stamp, &page));
             }
         }

@@ -427,7 +427,7 @@ fn a_setting_that_cannot_be_used_is_not_written() {
         ("watch.debounce_seconds", "-3"),
         ("timezone", "Mars/Olympus"),
     ] {
-        desk.memtree(["config", key, value]).code(1).stderr_has("nothing was changed");
+        desk.memtree(["config", key, value]).code(2).stderr_has("nothing was changed");
         desk.memtree(["status"]).success();
     }
     // One word is a list of one, where a list is meant.

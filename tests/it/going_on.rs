@@ -172,7 +172,8 @@ fn a_command_may_solve_an_error() {
     let lock = "Exit code 128\nfatal: Unable to create '/home/dev/code/demo/.git/index.lock': File exists.";
     let types = "Exit code 101\nerror[E0308]: mismatched types in the tide table";
     let moved = "Exit code 1\nError: the lighthouse daemon is not reachable at its socket";
-    let cases: [(&str, &[(&str, Option<&str>)], &str); 5] = [
+    type Call<'a> = (&'a str, Option<&'a str>);
+    let cases: [(&str, &[Call<'_>], &str); 5] = [
         (
             "Bind for 0.0.0.0:5432 failed: port is already allocated",
             &[

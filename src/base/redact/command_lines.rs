@@ -565,7 +565,7 @@ mod tests {
         for name in PROGRAMS.iter().flat_map(|program| program.names) {
             let call = format!("{name} ");
             let begins = |anchor: &&str| call.starts_with(*anchor) || anchor.starts_with(&call);
-            assert!(ANCHORS.iter().any(|anchor| begins(&anchor)), "`{name}` has no anchor");
+            assert!(ANCHORS.iter().any(begins), "`{name}` has no anchor");
         }
     }
 

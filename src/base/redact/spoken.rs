@@ -352,8 +352,7 @@ pub(super) fn is_phrase(value: &str) -> bool {
         return false;
     }
     let is_plain = |word: &&str| is_word(word) || is_number(word);
-    words.iter().any(|word| is_mixed(word))
-        || (words.len() >= 4 && words.iter().all(|w| is_plain(&w)))
+    words.iter().any(|word| is_mixed(word)) || (words.len() >= 4 && words.iter().all(is_plain))
 }
 
 /// Whether a value has what passwords have.

@@ -86,7 +86,7 @@ pub fn phrase(text: &str, max_chars: usize) -> String {
         return cut;
     }
     let head = cut.trim_end_matches(['…', '`', ' ']);
-    let begins = head.match_indices(' ').map(|(at, _)| at).filter(|at| {
+    let mut begins = head.match_indices(' ').map(|(at, _)| at).filter(|at| {
         let next = head[at + 1..].split(' ').next().unwrap_or_default();
         let is_closed = |mark| head[..*at].matches(mark).count().is_multiple_of(2);
         BEGINS.contains(&next.to_lowercase().as_str())
@@ -95,7 +95,9 @@ pub fn phrase(text: &str, max_chars: usize) -> String {
             && is_closed('`')
             && is_closed('"')
     });
-    begins.last().map_or(cut.clone(), |at| head[..at].trim_end_matches([',', ':', ' ']).to_string())
+    begins
+        .next_back()
+        .map_or(cut.clone(), |at| head[..at].trim_end_matches([',', ':', ' ']).to_string())
 }
 
 /// Whether a line ends on a word that wants another one: "the test verifies that".

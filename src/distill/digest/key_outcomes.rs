@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use super::change::{explains, is_change, is_past, names_code, speaks};
 use super::git::{Git, Pull};
 use super::paths::shown_path;
 use super::title::without_kind;
 use crate::base::markdown;
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
+use crate::distill::change::{explains, is_change, is_past, names_code, speaks};
 use crate::distill::commands::Commit;
 use crate::distill::facts::{Document, EpisodeFacts, Facts};
 use crate::distill::lists::{self, Point};

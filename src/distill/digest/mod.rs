@@ -3,7 +3,6 @@
 //! Deterministic and without a model: the objective is the person's own words, outcomes are what
 //! tests, commits and files show, and every part of the session gets its trigger.
 
-pub mod change;
 mod claims;
 mod errors_met;
 mod evidence;

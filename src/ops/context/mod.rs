@@ -21,9 +21,9 @@ use crate::index::{Corpus, Index, Source};
 use crate::memory::Memory;
 use crate::model::context;
 use crate::model::pattern::{Pattern, Scope};
-use crate::ops::distribute;
 use crate::ops::list::ListRequest;
 use crate::ops::turns;
+use crate::store::pattern::block;
 
 mod asking;
 mod before_tool;
@@ -332,9 +332,8 @@ impl Memory {
                 scope.projects.is_empty() || projects.iter().any(|it| scope.projects.contains(it))
             };
             // What may not stand in a file of instructions is not given in any other way either.
-            let is_given = |pattern: &Pattern| {
-                is_here(&pattern.scope) && distribute::refusal(pattern).is_none()
-            };
+            let is_given =
+                |pattern: &Pattern| is_here(&pattern.scope) && block::refusal(pattern).is_none();
             let mut patterns = self.approved_patterns()?;
             patterns.retain(is_given);
             // Lessons of this project come before those for everybody.

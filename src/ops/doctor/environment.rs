@@ -170,7 +170,7 @@ fn attributes(doctor: &Doctor<'_>, findings: &mut Findings) -> Result<()> {
 /// Pages that a rule from outside of the memory keeps out of git.
 fn ignored(doctor: &Doctor<'_>, findings: &mut Findings) {
     let pages = doctor.memory.ignored_pages().unwrap_or_default();
-    for said in crate::ops::sync::said_of_ignored(&pages) {
+    for said in crate::ops::ignored::shown(&pages) {
         let what = format!("git leaves out pages of this memory: {said}");
         let means = "plain `git add` does not take them, so other machines never get them";
         findings.warning(what, means, "`memtree sync` adds them all the same; or narrow that rule");

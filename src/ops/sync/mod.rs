@@ -9,7 +9,6 @@ mod checks;
 mod copies;
 mod episodes;
 mod hook;
-mod ignored;
 mod merge_file;
 mod merges;
 mod outgoing;
@@ -31,12 +30,12 @@ use crate::base::setters::setters;
 use crate::error::{Context, Error, Result};
 use crate::memory::Memory;
 use crate::model::ids::SessionId;
+use crate::ops::ignored::{IgnoredPage, PATHS_AT_ONCE};
 use crate::store::guards;
 use crate::store::layout::Layout;
 
 pub use checks::Exposed;
 pub use hook::InstalledHook;
-pub use ignored::{IgnoredPage, said_of as said_of_ignored};
 pub use merge_file::{MergeFileReport, MergeFileRequest, merge_file};
 pub use merges::SettledMerges;
 pub use raw::RawAmount;
@@ -48,8 +47,6 @@ use state::SyncState;
 
 const CANNOT_COMMIT: &str = "cannot commit the memory";
 const LOOKING: &str = "looking for secrets in what would leave";
-/// So many paths are named to git at once.
-const PATHS_AT_ONCE: usize = 500;
 /// How often a push is tried again after somebody else was faster.
 const TRIES: usize = 8;
 
@@ -257,6 +254,19 @@ struct Sync<'m> {
 }
 
 impl Sync<'_> {
+    /// Stages such pages all the same; says what left them out.
+    fn add_ignored(&self) -> Result<Vec<IgnoredPage>> {
+        let pages = self.memory.ignored_pages()?;
+        let paths: Vec<String> =
+            pages.iter().map(|page| format!(":(literal){}", page.path)).collect();
+        for paths in paths.chunks(PATHS_AT_ONCE) {
+            let mut asked = vec!["add", "--force", "--"];
+            asked.extend(paths.iter().map(String::as_str));
+            self.git(CANNOT_COMMIT, &asked)?;
+        }
+        Ok(pages)
+    }
+
     fn work(&self) -> GitWork<'_> {
         self.memory.git_work(self.request.may_ask)
     }

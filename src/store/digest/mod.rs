@@ -385,8 +385,11 @@ const RELATED_BOX: &str = "[ ] Relational Map Created";
 const RELATED_TICK: &str = "[x] Relational Map Created";
 
 /// The digest as it stands once its core holds it: the fourth box is ticked. A person's own section
-/// stays as it is.
+/// stays as it is, and so does a page that lost what says which sections are ours.
 pub fn related_text(existing: &str) -> String {
+    if lacks_machine_facts(existing) {
+        return existing.to_string();
+    }
     as_written_and_related(existing).unwrap_or_else(|| related_by_parts(existing))
 }
 

@@ -25,13 +25,18 @@ pub fn lesson(pattern: &Pattern) -> Result<String, String> {
         return Err("it does not say what to do".into());
     };
     let advice = text::one_line(advice, 300);
-    for words in [name, &pattern.problem, &advice] {
-        refused(words)?;
-    }
+    refusal(pattern).map_or(Ok(()), Err)?;
     let sessions = text::counted(pattern.provenance.sessions.len(), "session");
     let place = place(pattern).map(|place| format!("; `memtree recall {place}`"));
     let advice = if advice.ends_with(['.', '!', ')', '”']) { advice } else { advice + "." };
     Ok(format!("- **{name}.** {advice}\n  Seen in {sessions}{}\n", place.unwrap_or_default()))
+}
+
+/// Why a pattern may not reach an agent in any way: its text would end a block, or gives orders.
+pub fn refusal(pattern: &Pattern) -> Option<String> {
+    let advice = pattern.resolutions.first().map(String::as_str).unwrap_or_default();
+    let mut said = [&pattern.name, &pattern.problem, advice].into_iter();
+    said.find_map(|words| refused(words).err())
 }
 
 /// Where a pattern was learnt: the episode where its page names one.

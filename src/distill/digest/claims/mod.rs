@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::{markdown, text};
-use crate::distill::digest::change::explains;
+use crate::distill::change::explains;
 use crate::distill::facts::Facts;
 use crate::distill::words;
 use crate::model::digest::{Claim, ClaimKind, Origin};

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{PATHS_AT_ONCE, Sync};
 use crate::base::text;
 use crate::error::{Error, Result};
 use crate::memory::Memory;
 use crate::store::layout::{self, PageKind};
+
+/// So many paths are named to git at once.
+pub const PATHS_AT_ONCE: usize = 500;
 
 /// A page of ours that a rule leaves out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -83,23 +85,8 @@ fn is_own_page(path: &str) -> bool {
     !matches!(layout::page_kind(path), PageKind::Other | PageKind::Snapshot)
 }
 
-impl Sync<'_> {
-    /// Stages such pages all the same; says what left them out.
-    pub(super) fn add_ignored(&self) -> Result<Vec<IgnoredPage>> {
-        let pages = self.memory.ignored_pages()?;
-        let paths: Vec<String> =
-            pages.iter().map(|page| format!(":(literal){}", page.path)).collect();
-        for paths in paths.chunks(PATHS_AT_ONCE) {
-            let mut asked = vec!["add", "--force", "--"];
-            asked.extend(paths.iter().map(String::as_str));
-            self.git(super::CANNOT_COMMIT, &asked)?;
-        }
-        Ok(pages)
-    }
-}
-
 /// What is said of pages that rules leave out: for each rule the first page and how many more.
-pub fn said_of(pages: &[IgnoredPage]) -> Vec<String> {
+pub fn shown(pages: &[IgnoredPage]) -> Vec<String> {
     let mut by_rule: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for IgnoredPage { path, rule } in pages {
         by_rule.entry(rule).or_default().push(path);
