@@ -100,6 +100,12 @@ impl DayReader {
         self.sessions[at].take(line);
     }
 
+    /// All that the lines of one session say, where no lists of the day stand above it.
+    pub fn section(mut self) -> SessionSummary {
+        let lines = self.sessions.pop();
+        lines.map(|lines| lines.section(None, |_| true)).unwrap_or_default()
+    }
+
     /// Says what the day was about. `digest` returns a session's digest; `covered` the stretches of
     /// a session's day that were summarized already, which its section then leaves out.
     pub fn finish(

@@ -193,8 +193,7 @@ impl Context {
                 });
             }
         }
-        let mut summary = reader.finish(String::new(), |_| None, |_| Vec::new());
-        summary.sessions.pop().map(|session| session.summary).unwrap_or_default()
+        reader.section()
     }
 
     /// As it waits in the inbox.

@@ -3,7 +3,7 @@
 
 use crate::base::static_regex::StaticRegex;
 use crate::base::text;
-use crate::model::pattern::Pattern;
+use crate::model::pattern::{Pattern, SignalKind};
 
 /// How both marks begin, wherever they stand.
 const MARK: &str = "memtree:patterns:";
@@ -25,18 +25,24 @@ pub fn lesson(pattern: &Pattern) -> Result<String, String> {
         return Err("it does not say what to do".into());
     };
     let advice = text::one_line(advice, 300);
-    refusal(pattern).map_or(Ok(()), Err)?;
+    for words in [name, &pattern.problem, &advice] {
+        refused(words)?;
+    }
     let sessions = text::counted(pattern.provenance.sessions.len(), "session");
     let place = place(pattern).map(|place| format!("; `memtree recall {place}`"));
     let advice = if advice.ends_with(['.', '!', ')', '”']) { advice } else { advice + "." };
     Ok(format!("- **{name}.** {advice}\n  Seen in {sessions}{}\n", place.unwrap_or_default()))
 }
 
-/// Why a pattern may not reach an agent in any way: its text would end a block, or gives orders.
+/// Why a pattern may not be given to an agent at all: its text would end a block, or gives orders
+/// that are not the person's own.
 pub fn refusal(pattern: &Pattern) -> Option<String> {
     let advice = pattern.resolutions.first().map(String::as_str).unwrap_or_default();
-    let mut said = [&pattern.name, &pattern.problem, advice].into_iter();
-    said.find_map(|words| refused(words).err())
+    let mut said = [pattern.name.as_str(), &pattern.problem, advice].into_iter();
+    // A rule that the person gave is an order, and may be: nothing but marks speaks against it.
+    let is_own_rule = pattern.key.kind == SignalKind::Instruction;
+    let look: fn(&str) -> Result<(), String> = if is_own_rule { marked } else { refused };
+    said.find_map(|words| look(words).err())
 }
 
 /// Where a pattern was learnt: the episode where its page names one.
@@ -100,9 +106,7 @@ fn refused(words: &str) -> Result<(), String> {
     static SHELL: StaticRegex = StaticRegex::new(
         r"\$\(|\|\s*(?:ba|z)?sh\b|&&|\brm\s+-\w*[rf]|>\s*/|;\s*(?:curl|wget|rm)\b",
     );
-    if words.contains(MARK) || words.contains("<!--") || words.contains("-->") {
-        return Err("its text contains marks of a block or a comment".into());
-    }
+    marked(words)?;
     if text::speaks_for_person(words) {
         return Err("its text gives orders in somebody's name".into());
     }
@@ -110,6 +114,14 @@ fn refused(words: &str) -> Result<(), String> {
         return Err("its text tells agents to run something; say it as a fact instead".into());
     }
     Ok(())
+}
+
+/// Why words may stand nowhere: they would end a block or a comment.
+fn marked(words: &str) -> Result<(), String> {
+    match words.contains(MARK) || words.contains("<!--") || words.contains("-->") {
+        true => Err("its text contains marks of a block or a comment".into()),
+        false => Ok(()),
+    }
 }
 
 /// The block with lessons.
