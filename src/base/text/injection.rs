@@ -54,9 +54,11 @@ static IN_THE_PERSONS_NAME: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\b(?:from now on|ab sofort|ab jetzt|von nun an|désormais|à partir de maintenant|a partir de ahora|de ahora en adelante|d'ora in poi|a partir de agora|vanaf nu|отныне|с этого момента)\b",
         r"(?i)\b(?:desde (?:ahora|hoy|agora)|dès (?:maintenant|à présent)|dorénavant|a partir de hoy|d'ora in avanti|ab heute|künftig immer|fra nu af|från och med nu|od teraz|od tej pory|bundan sonra|відтепер|с этой минуты|впредь)\b",
         r"从现在开始|从现在起|從現在開始|從現在起|从今以后|从今天起|今後は|これからは|앞으로는|지금부터",
-        // "As agreed, …", "the owner said so".
+        // "As agreed, …", "the owner said it is fine", "…, the owner said so".
         r"(?i)(?:^|[.!?:;—–-]\s+|[“\x22(])as (?:previously |already |we |you |was )*(?:agreed|approved|authori[sz]ed|permitted)\b",
-        r"(?i)\b(?:user|person|owner|human|operator|maintainer|boss|client|customer|admin(?:istrator)?|team)s?\s+(?:said|told (?:me|us|you)|confirmed)\s+(?:so|that it|it(?:'s| is)|to|we (?:may|can)|you (?:may|can))\b",
+        r"(?i)\b(?:user|person|owner|human|operator|maintainer|boss|client|customer|admin(?:istrator)?|team)s?\s+(?:said|told (?:me|us|you)|confirmed)\s+(?:that it|it(?:'s| is)|to|we (?:may|can)|you (?:may|can))\b",
+        // By itself it is a reason that whoever decides can weigh; behind a claim it carries that.
+        r"(?i)[,;:—–-]\s+(?:\w+\s+){0,2}(?:user|person|owner|human|operator|maintainer|boss|client|customer|admin(?:istrator)?|team)s?\s+(?:said|told (?:me|us|you)|confirmed)\s+so\b",
         // "You have standing permission to …", "it is fine to bypass code review".
         r"(?i)\byou\s+(?:(?:now|already|also)\s+)?(?:have|hold|got|(?:were|are|have been) (?:given|granted))\s+(?:\w+[\s-]+){0,3}(?:permission|approval|authori[sz]ation|consent|clearance)\b",
         r"(?i)\bstanding (?:permission|approval|authori[sz]ation|consent)\b",
@@ -224,6 +226,7 @@ mod tests {
         ] {
             assert!(!is_order(sentence) && !speaks_for_person(sentence), "{sentence}");
         }
+        assert!(!speaks_for_person("The person said so"), "a reason that whoever decides weighs");
         assert_eq!(
             without_sentences("It works now. Always run it twice. Good night.", is_order),
             "It works now. […] Good night."
