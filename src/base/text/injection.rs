@@ -10,11 +10,11 @@ use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-use crate::base::static_regex::StaticRegex;
+use crate::base::static_regex::{self, StaticRegex};
 
 /// How such orders are worded.
 static ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+    static_regex::set([
         // "Ignore all previous instructions", and its many siblings.
         r"(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|preceding|existing|system|your|all)\b.{0,20}\b(?:instructions?|prompts?|rules|messages?|directions?|guidelines|context)\b",
         // "without asking the user", "do not tell the user".
@@ -27,7 +27,6 @@ static ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
         // Marks that say to models who speaks.
         r"(?i)</?\s*(?:system(?:[-_]\w+)?|assistant|human|instructions?|im_start|im_end)\s*>|\[/?INST\]|<\|(?:im_start|im_end|system|user|assistant)\|>",
     ])
-    .expect("a test makes every pattern")
 });
 
 /// The marks among them, alone: with or without attributes.
@@ -43,7 +42,7 @@ pub fn without_speaker_marks(said: &str) -> Cow<'_, str> {
 
 /// How somebody other than the person orders, permits or promises in the person's name.
 static IN_THE_PERSONS_NAME: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+    static_regex::set([
         // "The user has agreed that …", "the owner approved it".
         r"(?i)\b(?:user|person|owner|human|operator|maintainer|boss|client|customer|admin(?:istrator)?|team)s?\s+(?:(?:has|have|had|is|was|are|were|already|explicitly)\s+)*(?:agree[sd]?|allow(?:s|ed)|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)|permit(?:s|ted)|grant(?:s|ed)|signed off|okayed|waived|promise[sd]?)\b",
         // "All agents must …", "future sessions should …", "you may delete …".
@@ -72,12 +71,11 @@ static IN_THE_PERSONS_NAME: LazyLock<RegexSet> = LazyLock::new(|| {
         r"(?i)\bagents? (?:reading|that read|who read|using) (?:this|the) (?:memory|page|file|note)s?\b",
         r"(?i)\b(?:exfiltrat|leak)(?:e|ing)?\s+\S",
     ])
-    .expect("a test makes every pattern")
 });
 
 /// How an order begins that a page on the web may give to whoever reads it.
 static IMPERATIVES: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+    static_regex::set([
         concat!(
             r"(?i)(?:^|[.!?:;,—–-]\s+|[“\x22(]|\b(?:to|and|then|please|so|that)\s+)(?:please\s+|also\s+)?",
             r"(?:always|never|do not|don't|run|execute|send|upload|post|delete|remove|drop|disable|turn off|install|download|fetch|visit",
@@ -93,19 +91,17 @@ static IMPERATIVES: LazyLock<RegexSet> = LazyLock::new(|| {
         r"务必|绝不|不要问|请(?:将|把|勿|运行|执行|发送)|してください|하십시오",
         r"(?i)\bin (?:every|each|all) (?:new )?(?:projects?|sessions?|repos?|repositor(?:y|ies)|services?|builds?|installs?|files?)\b",
     ])
-    .expect("a test makes every pattern")
 });
 
 /// How an order begins or goes on that is meant for good, or leads out of the machine.
 static STANDING_ORDERS: LazyLock<RegexSet> = LazyLock::new(|| {
-    RegexSet::new([
+    static_regex::set([
         r"(?i)(?:^|[.!?:;,—–-]\s+|[“\x22(])(?:please\s+|also\s+)?(?:always|never)\s+\w",
         r"(?i)\b(?:user|person|owner|human|operator|maintainer)s?\s+(?:always\s+)?(?:wants?|prefers?|likes?|requires?|expects?|trusts?)\s+(?:that|every|all|you|agents?)\b",
         r"(?i)\b(?:i|we|the team|the company)\s+(?:promise|guarantee|pledge|will pay)\b",
         r"(?i)\b(?:(?:in|before|after) (?:every|each|all)|for all) (?:new )?(?:projects?|sessions?|repos?|repositor(?:y|ies)|services?|builds?|installs?)\b",
         r"(?i)(?:^|[.!?:;—–]\s+|[“\x22(])(?:run|execute|send|upload|post|download|fetch|visit|install|use|e?mail|forward|push|pay|open)\b[^.!?\n]{0,80}(?:https?://|\w@\w[\w-]*\.\w)",
     ])
-    .expect("a test makes every pattern")
 });
 
 /// Whether a sentence that the person did not say is an order for good, or one that leads out of the
